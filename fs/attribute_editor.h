@@ -1,0 +1,55 @@
+// Copyright 2026 The TerraceFS Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// AttributeEditor: reads and changes attributes and extended attributes of an inode.
+//
+// Role     GETATTR, SETATTR (but for the size, which Files::Truncate changes) and xattrs.
+//          Each change is one atomic batch, written at once.
+// Threads  Thread-safe; works under the inode's lock.
+// Errors   kNotFound, kNoAttribute, kExists, kRange, kTooLarge (value over 64 KiB),
+//          kNameTooLong, kUnsupported (a prefix this file system does not offer), kPermission.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "fs/attributes.h"
+#include "fs/inode_table.h"
+#include "fs/meta/meta_store.h"
+
+namespace terrace::fs {
+
+struct XattrFlags {
+  bool create = false;   // XATTR_CREATE: kExists when it is there
+  bool replace = false;  // XATTR_REPLACE: kNoAttribute when it is not
+};
+
+class AttributeEditor {
+ public:
+  AttributeEditor(MetaStore& meta, InodeTable& inodes, const Clock& clock);
+
+  Result<Attributes> Get(InodeId inode);
+  // Requires: change.size_bytes is empty. ctime becomes now.
+  Result<Attributes> Set(InodeId inode, const AttributeChange& change);
+
+  Result<std::string> GetXattr(InodeId inode, std::string_view name);
+  Status SetXattr(InodeId inode, std::string_view name, std::string_view value, XattrFlags flags);
+  Status RemoveXattr(InodeId inode, std::string_view name);
+  Result<std::vector<std::string>> ListXattrs(InodeId inode);
+
+ private:
+  // Writes the batch with the inode's record added.
+  Status WriteRecordLocked(Inode& inode, MetaBatch& batch) TERRACE_REQUIRES(inode.mu);
+  // The same with a new ctime, which is taken back if that fails.
+  Status WriteXattrsLocked(Inode& inode, MetaBatch& batch) TERRACE_REQUIRES(inode.mu);
+
+  MetaStore& meta_;
+  InodeTable& inodes_;
+  const Clock& clock_;
+};
+
+}  // namespace terrace::fs

@@ -1,0 +1,57 @@
+// Copyright 2026 The TerraceFS Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// terrace: the one binary. Every verb is a file in tools/verbs/.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/log.h"
+#include "tools/report.h"
+#include "tools/verbs/verbs.h"
+
+namespace terrace::tools {
+
+namespace {
+
+constexpr const char* kDescription =
+    "TerraceFS: a tiered filesystem for checkpoints, model files and KV caches.";
+constexpr const char* kFooter = R"(
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 in use, 4 store refused,
+5 no TerraceFS there or its daemon does not answer.
+
+Examples:
+  terrace mount --store /nvme0/terrace --store /nvme1/terrace /mnt/ckpt
+  terrace status /mnt/ckpt
+  terrace umount /mnt/ckpt)";
+
+int Run(int argc, char** argv) {
+  CLI::App app(kDescription, "terrace");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  int exit_code = kExitOk;
+  AddMountVerb(app, &exit_code);
+  AddFormatVerb(app, &exit_code);
+  AddUmountVerb(app, &exit_code);
+  AddStatusVerb(app, &exit_code);
+  AddFlushVerb(app, &exit_code);
+  AddEvictVerb(app, &exit_code);
+  AddVersionVerb(app, &exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      return app.exit(error);  // --help
+    }
+    std::string verb = argc > 1 && app.got_subcommand(argv[1]) ? std::string(" ") + argv[1] : "";
+    PrintError(std::string(error.what()) + ": see terrace" + verb + " --help");
+    return kExitUsage;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+}  // namespace terrace::tools
+
+int main(int argc, char** argv) { return terrace::tools::Run(argc, argv); }
