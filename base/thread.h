@@ -5,6 +5,8 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <string>
 #include <thread>
@@ -30,6 +32,9 @@ class Thread {
   }
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
+
+  // The calling thread gives way to all others of the machine from now on (nice 19).
+  static void GiveWay() { setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19); }
 
   void Join() {
     if (thread_.joinable()) thread_.join();

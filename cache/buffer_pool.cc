@@ -179,6 +179,21 @@ void Buffer::Trim(uint64_t size_bytes) {
   count_ = keep;
 }
 
+Buffer Buffer::SplitFront(uint64_t size_bytes) {
+  TERRACE_ASSERT(size_bytes > 0);
+  TERRACE_ASSERT(size_bytes <= this->size_bytes());
+  auto front = static_cast<uint32_t>(BlockCount(size_bytes));
+  Buffer split(pool_, first_, front);
+  first_ += front;
+  count_ -= front;
+  if (count_ == 0) {
+    pool_ = nullptr;
+  } else {
+    pool_->BeginBufferAt(first_);
+  }
+  return split;
+}
+
 void Buffer::Reset() {
   if (pool_ == nullptr) return;
   // The lock in Free orders this store before any use of the pages by their next owner.
@@ -255,6 +270,12 @@ void BufferPool::Free(uint32_t first, uint32_t count, uint32_t keep) {
   used_pages_ -= freed;
 }
 
+void BufferPool::BeginBufferAt(uint32_t page) {
+  MutexLock lock(mu_);
+  TERRACE_ASSERT(free_->states[page] == FreeLists::kInside);
+  free_->states[page] = FreeLists::kBufferHead;
+}
+
 void BufferPool::StartPrefault(std::function<void(std::byte*, size_t)> on_chunk) {
   TERRACE_ASSERT(!prefault_started_);
   prefault_started_ = true;
@@ -264,6 +285,7 @@ void BufferPool::StartPrefault(std::function<void(std::byte*, size_t)> on_chunk)
 }
 
 void BufferPool::Prefault(const std::function<void(std::byte*, size_t)>& on_chunk) {
+  Thread::GiveWay();
   const uint64_t size = memory_->size_bytes();
   for (uint64_t chunk = 0; chunk < size; chunk += kPrefaultChunkBytes) {
     const uint64_t chunk_end = std::min(chunk + kPrefaultChunkBytes, size);

@@ -70,6 +70,9 @@ class Buffer {
   // alone: trim before publishing it.
   // Requires: 0 < size_bytes <= size_bytes().
   void Trim(uint64_t size_bytes);
+  // Makes the pages that the first size_bytes need a buffer of their own; this one keeps the
+  // others, and is empty when there are none. Like Trim: before publishing a header.
+  Buffer SplitFront(uint64_t size_bytes);
   // Sets the header's sequence to 0, then gives all pages back. Does nothing when empty.
   void Reset();
 
@@ -125,6 +128,8 @@ class BufferPool {
   BufferHeader& HeaderOf(uint32_t page) const;
   // Gives back pages [keep, count) of a live buffer; keep = 0 ends it.
   void Free(uint32_t first, uint32_t count, uint32_t keep);
+  // A live buffer was split: its second part begins here.
+  void BeginBufferAt(uint32_t page);
   void Prefault(const std::function<void(std::byte*, size_t)>& on_chunk);
   Status PrefaultStep(uint64_t offset_bytes, uint64_t size_bytes);
 

@@ -66,57 +66,50 @@ void DirtySet::Seal(Extent& extent) {
   }
 }
 
-// Returns: the extent in kWriting, or null when it is being copied into or is dying.
-ExtentRef DirtySet::BeginWritingLocked(Extent& extent) {
+// Returns: false when it is being copied into or is dying.
+bool DirtySet::BeginWritingLocked(Extent& extent, Taken& taken) {
   ExtentRef ref = extent.weak_from_this().lock();
-  if (ref == nullptr) return nullptr;
+  if (ref == nullptr) return false;
   for (ExtentState from : {ExtentState::kSealed, ExtentState::kOpen}) {
     ExtentState expected = from;
     if (extent.state_.compare_exchange_strong(expected, ExtentState::kWriting)) {
       UnlinkLocked(extent);
-      return ref;
+      taken.bytes += extent.charged_bytes_;
+      taken.extents.push_back(std::move(ref));
+      return true;
     }
   }
-  return nullptr;
+  taken.passed_over.push_back(std::move(ref));
+  return false;
 }
 
-void DirtySet::TakeFromLocked(uint8_t list, int64_t before_ns, uint64_t bytes_max,
-                              std::vector<ExtentRef>& taken) {
-  uint64_t bytes = 0;
+// Goes on until `taken` holds bytes_max.
+void DirtySet::TakeFromLocked(uint8_t list, int64_t before_ns, uint64_t bytes_max, Taken& taken) {
   Extent* next = QueueOf(list).head;
-  while (next != nullptr && bytes < bytes_max && next->born_ns_ <= before_ns) {
+  while (next != nullptr && taken.bytes < bytes_max && next->born_ns_ <= before_ns) {
     Extent& extent = *next;
     next = extent.dirty_next_;
-    uint32_t charged = extent.charged_bytes_;
-    if (ExtentRef ref = BeginWritingLocked(extent)) {
-      bytes += charged;
-      taken.push_back(std::move(ref));
-    }
+    BeginWritingLocked(extent, taken);
   }
 }
 
 std::vector<ExtentRef> DirtySet::Take(const Limits& limits) {
-  std::vector<ExtentRef> taken;
+  Taken taken;
   MutexLock lock(mu_);
   bool enough = streaming_bytes() >= std::max<uint64_t>(limits.streaming_bytes_min, 1);
   int64_t streaming_before = enough ? INT64_MAX : limits.streaming_before_ns;
   TakeFromLocked(kStreaming, streaming_before, limits.bytes_max, taken);
-  uint64_t bytes = 0;
-  for (const ExtentRef& extent : taken) bytes += extent->charged_bytes_;
-  if (bytes < limits.bytes_max) {
-    TakeFromLocked(kLazy, limits.lazy_before_ns, limits.bytes_max - bytes, taken);
-  }
-  return taken;
+  TakeFromLocked(kLazy, limits.lazy_before_ns, limits.bytes_max, taken);
+  return std::move(taken.extents);
 }
 
 std::vector<ExtentRef> DirtySet::TakeThese(const std::vector<ExtentRef>& wanted) {
-  std::vector<ExtentRef> taken;
+  Taken taken;
   MutexLock lock(mu_);
   for (const ExtentRef& extent : wanted) {
-    if (extent->dirty_list_ == kNone) continue;
-    if (ExtentRef ref = BeginWritingLocked(*extent)) taken.push_back(std::move(ref));
+    if (extent->dirty_list_ != kNone) BeginWritingLocked(*extent, taken);
   }
-  return taken;
+  return std::move(taken.extents);
 }
 
 std::vector<ExtentRef> DirtySet::Waiting() const {
@@ -133,7 +126,8 @@ std::vector<ExtentRef> DirtySet::Waiting() const {
 void DirtySet::PutBack(const std::vector<ExtentRef>& extents) {
   MutexLock lock(mu_);
   for (auto extent = extents.rbegin(); extent != extents.rend(); ++extent) {
-    TERRACE_ASSERT((*extent)->state() == ExtentState::kWriting);
+    ExtentState state = (*extent)->state();
+    TERRACE_ASSERT(state == ExtentState::kWriting || state == ExtentState::kWritten);
     (*extent)->state_.store(ExtentState::kSealed);
     PushFrontLocked(**extent, (*extent)->size_bytes() >= kAdoptSizeMin ? kStreaming : kLazy);
   }

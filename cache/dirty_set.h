@@ -31,7 +31,8 @@ class DirtySet {
 
   // Takes note of a new undurable extent; reserved_blocks were reserved for it.
   void Add(Extent& extent, uint32_t reserved_blocks);
-  // An open extent got longer inside its buffer: more blocks were reserved.
+  // More blocks were reserved for it: an open extent got longer inside its buffer, or one that was
+  // placed already is to be written again.
   void AddReservation(Extent& extent, uint32_t blocks);
   // No more bytes will be copied into it. Does nothing unless it is kOpen.
   void Seal(Extent& extent);
@@ -48,7 +49,7 @@ class DirtySet {
   std::vector<ExtentRef> TakeThese(const std::vector<ExtentRef>& wanted);
   // Everything that waits, in no order.
   std::vector<ExtentRef> Waiting() const;
-  // kWriting -> kSealed: the device failed.
+  // kWriting or kWritten -> kSealed: the device failed. Its reservation is the caller's business.
   void PutBack(const std::vector<ExtentRef>& extents);
   // It is durable, or dead: no longer counted. Returns the blocks that were still reserved.
   uint32_t Settle(Extent& extent);
@@ -75,9 +76,16 @@ class DirtySet {
   void PushLocked(Extent& extent, uint8_t list) TERRACE_REQUIRES(mu_);
   void PushFrontLocked(Extent& extent, uint8_t list) TERRACE_REQUIRES(mu_);
   void UnlinkLocked(Extent& extent) TERRACE_REQUIRES(mu_);
-  ExtentRef BeginWritingLocked(Extent& extent) TERRACE_REQUIRES(mu_);
-  void TakeFromLocked(uint8_t list, int64_t before_ns, uint64_t bytes_max,
-                      std::vector<ExtentRef>& taken) TERRACE_REQUIRES(mu_);
+  // What was taken, and what was looked at in vain: a share that may be the last one must not be
+  // dropped under mu_, which the extent's destructor takes.
+  struct Taken {
+    std::vector<ExtentRef> extents;
+    std::vector<ExtentRef> passed_over;
+    uint64_t bytes = 0;  // charged
+  };
+  bool BeginWritingLocked(Extent& extent, Taken& taken) TERRACE_REQUIRES(mu_);
+  void TakeFromLocked(uint8_t list, int64_t before_ns, uint64_t bytes_max, Taken& taken)
+      TERRACE_REQUIRES(mu_);
 
   const Clock& clock_;
   mutable Mutex mu_;

@@ -7,8 +7,8 @@
 //          device, or both. Begins on a page in memory and on a block of a device, and at any
 //          byte of the file. Once sealed its bytes never change.
 // Owner    Shared by the map entries that name it, the reads and prefetches in flight, write-back,
-//          and the cache while the extent is clean and in DRAM. The last owner's release gives back buffer, reservation and, when a
-//          commit has retired it, its blocks.
+//          and the cache while the extent is clean and in DRAM. The last owner's release gives
+//          back buffer, reservation and, when a commit has retired it, its blocks.
 // Threads  state and size are atomic; the other fields belong to the class named beside them.
 //
 //   kOpen --BeginCopy--> kCopying --EndCopy--> kOpen        small writes, under the inode's lock
@@ -16,6 +16,7 @@
 //   kSealed --DirtySet::Take--> kWriting
 //   kWriting --DirtySet::PutBack--> kSealed                 the device failed; tried again
 //   kWriting --WriteBack--> kWritten --WriteBack--> kClean  on the device; named by a commit
+//   kWritten --DirtySet::PutBack--> kSealed                 a barrier failed: written again
 //
 // Invariants (tests/cache/extent_cache_test.cc)
 //   EXT-1  Only a kClean extent may be without a buffer.
@@ -96,7 +97,8 @@ class Extent final : public EvictionPolicy::Node, public std::enable_shared_from
 
   Buffer buffer_;            // ExtentCache::mu_ when kClean; else set once before sharing
   std::shared_ptr<Extent> resident_self_;  // ExtentCache::mu_: the cache's own share while linked
-  io::ExtentRecord record_;  // written by WriteBack before kWritten, constant afterwards
+  io::ExtentRecord record_;  // written by WriteBack before kWritten, constant from kClean on
+  uint64_t failed_barriers_ = 0;  // WriteBack: how many there were when it was submitted
 
   // DirtySet::mu_.
   Extent* dirty_previous_ = nullptr;

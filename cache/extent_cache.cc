@@ -1,11 +1,17 @@
 // Copyright 2026 The TerraceFS Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// A read pins what is in DRAM and takes the buffers for everything else at once, or none of them: a
+// reader that waits for memory lets go of what it has, so that readers cannot wait for each other.
+// A read that needs more than a share of DRAM (a badly fragmented range in a small pool) is
+// gathered part by part into one buffer.
 #include "cache/extent_cache.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
+#include "base/status_latch.h"
 #include "base/units.h"
 
 namespace terrace::cache {
@@ -20,11 +26,33 @@ alignas(kBlockSize) const std::byte kZeros[kZerosSize] = {};
 // another waiter's making, not a way to synchronise.
 constexpr std::chrono::milliseconds kRoomWaitMax{50};
 
+// A single read may take this share of DRAM in buffers, and a part of a large one half of that.
+constexpr uint64_t kReadDramShare = 8;
+
 // The extent's shared pointer, or null when its last owner has just let go.
 ExtentRef LockAlive(Extent& extent) { return extent.weak_from_this().lock(); }
 
 // A read that does not begin at the extent's first byte goes on in a pass that has begun.
 bool SamePass(const ReadPiece& piece) { return piece.offset != 0; }
+
+// The checksum blocks that hold the piece's bytes.
+struct BlockSpan {
+  uint32_t first;
+  uint32_t count;
+  uint64_t size_bytes() const { return count * kChecksumBlockSize; }
+};
+BlockSpan SpanOf(const ReadPiece& piece) {
+  auto first = static_cast<uint32_t>(piece.offset / kChecksumBlockSize);
+  auto last = static_cast<uint32_t>((piece.offset + piece.size - 1) / kChecksumBlockSize);
+  return {first, last - first + 1};
+}
+
+void CopyPieces(const PinnedBytes& bytes, std::byte* into) {
+  for (const iovec& piece : bytes.pieces) {
+    std::memcpy(into, piece.iov_base, piece.iov_len);
+    into += piece.iov_len;
+  }
+}
 
 }  // namespace
 
@@ -47,6 +75,10 @@ struct ExtentCache::ReadJoin {
       if (!error) error = status.error();
     }
     if (remaining.fetch_sub(1) == 1) Finish();
+  }
+
+  void Unpin() {
+    for (Slot& slot : slots) slot.pin.Reset();
   }
 
   void Finish() {
@@ -78,14 +110,27 @@ struct ExtentCache::ReadJoin {
 
   std::vector<ReadPiece> wanted;
   std::vector<Slot> slots;
+  size_t present = 0;  // pieces that are no holes
   PinDone done;
   std::atomic<size_t> remaining{1};
   Mutex mu;
   std::optional<Error> error TERRACE_GUARDED_BY(mu);
 };
 
+// One read from a device: pieces of one extent that are not in DRAM.
+struct ExtentCache::Missing {
+  std::vector<size_t> indexes;  // of the pieces; a single one unless `whole`
+  bool whole = true;            // the extent comes to DRAM and stays
+  uint64_t buffer_bytes = 0;
+  Buffer buffer;
+};
+
 ExtentCache::ExtentCache(BufferPool& pool, io::ExtentStore& store, const Clock& clock)
-    : pool_(pool), store_(store), dirty_(clock), policy_(pool.counts().size_bytes) {}
+    : pool_(pool),
+      store_(store),
+      read_bytes_max_(pool.counts().size_bytes / kReadDramShare),
+      dirty_(clock),
+      policy_(pool.counts().size_bytes) {}
 
 ExtentCache::~ExtentCache() {
   MutexLock lock(mu_);
@@ -136,8 +181,8 @@ ExtentRef ExtentCache::UnlinkLocked(Extent& extent) {
   return std::move(extent.resident_self_);
 }
 
-bool ExtentCache::EvictOne(uint64_t& freed_bytes) {
-  ExtentRef victim;  // dropped after the lock
+bool ExtentCache::EvictOne() {
+  ExtentRef victim;  // both dropped after the lock
   Buffer freed;
   MutexLock lock(mu_);
   EvictionPolicy::Node* node = policy_.Victim();
@@ -146,7 +191,6 @@ bool ExtentCache::EvictOne(uint64_t& freed_bytes) {
     if (extent.pins_.load(std::memory_order_acquire) == 0) {
       victim = UnlinkLocked(extent);
       freed = std::move(extent.buffer_);
-      freed_bytes += freed.size_bytes();
       return true;
     }
     node = policy_.Victim(node);
@@ -157,25 +201,30 @@ bool ExtentCache::EvictOne(uint64_t& freed_bytes) {
 std::optional<Buffer> ExtentCache::TryAllocateBuffer(uint64_t size_bytes) {
   for (;;) {
     if (std::optional<Buffer> buffer = pool_.TryAllocate(size_bytes)) return buffer;
-    uint64_t freed = 0;
-    if (!EvictOne(freed)) return std::nullopt;
+    if (!EvictOne()) return std::nullopt;
   }
 }
 
 Buffer ExtentCache::AllocateBuffer(uint64_t size_bytes) {
   for (;;) {
-    uint64_t epoch;
-    {
-      MutexLock lock(mu_);
-      epoch = room_epoch_;
-    }
+    uint64_t epoch = RoomEpoch();
     if (std::optional<Buffer> buffer = TryAllocateBuffer(size_bytes)) return std::move(*buffer);
-    if (make_room_) make_room_();
-    MutexLock lock(mu_);
-    room_waiters_++;
-    if (room_epoch_ == epoch) room_.WaitFor(mu_, kRoomWaitMax);
-    room_waiters_--;
+    WaitForRoom(epoch);
   }
+}
+
+uint64_t ExtentCache::RoomEpoch() {
+  MutexLock lock(mu_);
+  return room_epoch_;
+}
+
+// Returns when memory may have come free since `epoch` was read.
+void ExtentCache::WaitForRoom(uint64_t epoch) {
+  if (make_room_) make_room_();
+  MutexLock lock(mu_);
+  room_waiters_++;
+  if (room_epoch_ == epoch) room_.WaitFor(mu_, kRoomWaitMax);
+  room_waiters_--;
 }
 
 ExtentRef ExtentCache::AddDirty(const NewExtent& what, Buffer buffer) {
@@ -227,81 +276,161 @@ bool ExtentCache::PinLocked(ReadJoin& join, size_t index) {
 
 void ExtentCache::PinForRead(std::vector<ReadPiece> wanted, FetchMode mode, PinDone done) {
   auto join = std::make_shared<ReadJoin>(std::move(wanted), std::move(done));
-  std::vector<size_t> missing;
-  uint64_t found = 0;
+  for (;;) {
+    uint64_t epoch = RoomEpoch();
+    std::vector<Missing> missing = PinPresent(*join, mode);
+    size_t absent = 0;
+    uint64_t needed_bytes = 0;
+    for (const Missing& one : missing) {
+      absent += one.indexes.size();
+      needed_bytes += one.buffer_bytes;
+    }
+    if (needed_bytes > read_bytes_max_ && join->wanted.size() > 1) {
+      join->Unpin();
+      ReadInParts(std::move(join->wanted), mode, std::move(join->done));
+      return;
+    }
+    if (TakeBuffers(missing)) {
+      misses_.fetch_add(absent, std::memory_order_relaxed);
+      hits_.fetch_add(join->present - absent, std::memory_order_relaxed);
+      join->remaining += absent;
+      for (Missing& one : missing) BeginRead(join, std::move(one));
+      join->Arrive({});
+      return;
+    }
+    join->Unpin();
+    WaitForRoom(epoch);
+  }
+}
+
+std::vector<ExtentCache::Missing> ExtentCache::PinPresent(ReadJoin& join, FetchMode mode) {
+  std::vector<Missing> by_extent;
   {
     MutexLock lock(mu_);
-    for (size_t i = 0; i < join->wanted.size(); i++) {
-      if (join->wanted[i].extent == nullptr) continue;
-      if (PinLocked(*join, i)) {
-        found++;
+    join.present = 0;
+    for (size_t i = 0; i < join.wanted.size(); i++) {
+      const ExtentRef& extent = join.wanted[i].extent;
+      if (extent == nullptr) continue;
+      join.present++;
+      if (PinLocked(join, i)) continue;
+      auto same = std::find_if(by_extent.rbegin(), by_extent.rend(), [&](const Missing& one) {
+        return join.wanted[one.indexes.front()].extent == extent;
+      });
+      if (same == by_extent.rend()) {
+        by_extent.push_back({{i}, true, extent->size_bytes(), {}});
       } else {
-        missing.push_back(i);
+        same->indexes.push_back(i);
       }
     }
   }
-  hits_.fetch_add(found, std::memory_order_relaxed);
-  misses_.fetch_add(missing.size(), std::memory_order_relaxed);
-  join->remaining += missing.size();
-  for (size_t index : missing) FetchForJoin(join, index, mode);
-  join->Arrive({});
+  if (mode == FetchMode::kKeep) return by_extent;
+  std::vector<Missing> missing;
+  for (Missing& one : by_extent) {
+    // A small part of a big extent is not worth the whole of it.
+    uint64_t needed_bytes = 0;
+    for (size_t index : one.indexes) needed_bytes += SpanOf(join.wanted[index]).size_bytes();
+    if (needed_bytes * 2 > one.buffer_bytes) {
+      missing.push_back(std::move(one));
+      continue;
+    }
+    for (size_t index : one.indexes) {
+      missing.push_back({{index}, false, SpanOf(join.wanted[index]).size_bytes(), {}});
+    }
+  }
+  return missing;
 }
 
-void ExtentCache::FetchForJoin(const std::shared_ptr<ReadJoin>& join, size_t index,
-                               FetchMode mode) {
-  const ReadPiece& piece = join->wanted[index];
-  // A small part of a big extent is not worth the whole of it.
-  uint64_t needed = RoundUp(piece.offset + piece.size, kChecksumBlockSize) -
-                    RoundDown(piece.offset, kChecksumBlockSize);
-  if (mode == FetchMode::kTransient && needed * 2 <= piece.extent->size_bytes()) {
-    FetchTransient(join, index);
+void ExtentCache::ReadInParts(std::vector<ReadPiece> wanted, FetchMode mode, PinDone done) {
+  uint64_t size_bytes = 0;
+  for (const ReadPiece& piece : wanted) size_bytes += piece.size;
+  PinnedBytes whole;
+  whole.buffers.push_back(AllocateBuffer(size_bytes));
+  std::byte* into = whole.buffers.front().data();
+  whole.pieces.push_back({into, size_bytes});
+  for (size_t first = 0; first < wanted.size();) {
+    std::vector<ReadPiece> part;
+    uint64_t part_bytes = 0;
+    uint64_t held_bytes = 0;
+    while (first < wanted.size()) {
+      const ReadPiece& piece = wanted[first];
+      if (piece.extent != nullptr) held_bytes += RoundUp(piece.extent->size_bytes(), kBlockSize);
+      if (!part.empty() && held_bytes > read_bytes_max_ / 2) break;
+      part_bytes += piece.size;
+      part.push_back(std::move(wanted[first++]));
+    }
+    StatusLatch arrived;
+    PinForRead(std::move(part), mode, [&](Result<PinnedBytes> bytes) {
+      if (bytes) CopyPieces(*bytes, into);
+      arrived.Set(bytes ? Status{} : tl::unexpected<Error>(bytes.error()));
+    });
+    Status status = arrived.Wait();
+    if (!status) {
+      done(tl::unexpected<Error>(std::move(status).error()));
+      return;
+    }
+    into += part_bytes;
+  }
+  done(std::move(whole));
+}
+
+bool ExtentCache::TakeBuffers(std::vector<Missing>& missing) {
+  for (Missing& one : missing) {
+    std::optional<Buffer> buffer = TryAllocateBuffer(one.buffer_bytes);
+    if (!buffer) return false;
+    one.buffer = std::move(*buffer);
+  }
+  return true;
+}
+
+void ExtentCache::BeginRead(const std::shared_ptr<ReadJoin>& join, Missing missing) {
+  if (!missing.whole) {
+    ReadTransient(join, std::move(missing));
     return;
   }
-  Attempt attempt = JoinOrBegin({join, index}, piece.extent, {});
-  if (attempt == Attempt::kNeedsBuffer) {
-    Buffer buffer = AllocateBuffer(piece.extent->size_bytes());
-    buffer.Trim(piece.extent->size_bytes());
-    attempt = JoinOrBegin({join, index}, piece.extent, std::move(buffer));
+  std::vector<Waiter> waiters;
+  for (size_t index : missing.indexes) waiters.push_back({join, index});
+  const ExtentRef extent = join->wanted[missing.indexes.front()].extent;
+  switch (JoinOrBegin(extent, std::move(waiters), std::move(missing.buffer))) {
+    case Attempt::kInDram:
+      for (size_t i = 0; i < missing.indexes.size(); i++) join->Arrive({});
+      break;
+    case Attempt::kJoined: break;
+    case Attempt::kBegun: ReadFromDevice(extent); break;
   }
-  if (attempt == Attempt::kInDram) join->Arrive({});
-  if (attempt == Attempt::kBegun) ReadFromDevice(piece.extent);
 }
 
-void ExtentCache::FetchTransient(const std::shared_ptr<ReadJoin>& join, size_t index) {
+void ExtentCache::ReadTransient(const std::shared_ptr<ReadJoin>& join, Missing missing) {
+  const size_t index = missing.indexes.front();
   const ReadPiece& piece = join->wanted[index];
-  auto first = static_cast<uint32_t>(piece.offset / kChecksumBlockSize);
-  auto last = static_cast<uint32_t>((piece.offset + piece.size - 1) / kChecksumBlockSize);
+  const BlockSpan span = SpanOf(piece);
   ReadJoin::Slot& slot = join->slots[index];
-  slot.buffer = AllocateBuffer((last - first + 1) * kChecksumBlockSize);
-  slot.data = slot.buffer.data() + (piece.offset - first * kChecksumBlockSize);
+  slot.buffer = std::move(missing.buffer);
+  slot.data = slot.buffer.data() + (piece.offset - span.first * kChecksumBlockSize);
   {
     MutexLock lock(mu_);
-    transient_count_++;
+    reads_in_flight_++;
   }
-  store_.Read(piece.extent->record(), first, last - first + 1, slot.buffer.data(),
-              [this, join](Status status) {
-                join->Arrive(std::move(status));
-                MutexLock lock(mu_);
-                if (--transient_count_ == 0) idle_.NotifyAll();
+  store_.Read(piece.extent->record(), span.first, span.count, slot.buffer.data(),
+              [this, join = join](Status status) mutable {
+                std::exchange(join, nullptr)->Arrive(std::move(status));
+                EndRead();
               });
 }
 
-ExtentCache::Attempt ExtentCache::JoinOrBegin(Waiter waiter, const ExtentRef& extent,
+ExtentCache::Attempt ExtentCache::JoinOrBegin(const ExtentRef& extent, std::vector<Waiter> waiters,
                                               Buffer buffer) {
   MutexLock lock(mu_);
-  if (waiter.join != nullptr ? PinLocked(*waiter.join, waiter.index) : bool{extent->buffer_}) {
+  if (extent->buffer_) {
+    for (const Waiter& waiter : waiters) PinLocked(*waiter.join, waiter.index);
     return Attempt::kInDram;
   }
-  auto found = fetches_.find(extent.get());
-  if (found == fetches_.end()) {
-    if (!buffer) return Attempt::kNeedsBuffer;
-    found = fetches_.try_emplace(extent.get()).first;
-    found->second.buffer = std::move(buffer);
-    if (waiter.join != nullptr) found->second.waiters.push_back(std::move(waiter));
-    return Attempt::kBegun;
+  auto [fetch, begun] = fetches_.try_emplace(extent.get());
+  if (begun) {
+    fetch->second.buffer = std::move(buffer);
+    reads_in_flight_++;
   }
-  if (waiter.join != nullptr) found->second.waiters.push_back(std::move(waiter));
-  return Attempt::kJoined;
+  std::move(waiters.begin(), waiters.end(), std::back_inserter(fetch->second.waiters));
+  return begun ? Attempt::kBegun : Attempt::kJoined;
 }
 
 void ExtentCache::ReadFromDevice(const ExtentRef& extent) {
@@ -312,11 +441,12 @@ void ExtentCache::ReadFromDevice(const ExtentRef& extent) {
   }
   auto blocks = static_cast<uint32_t>((extent->size_bytes() + kChecksumBlockSize - 1) /
                                       kChecksumBlockSize);
-  store_.Read(extent->record(), 0, blocks, into,
-              [this, extent](Status status) { OnFetched(extent, status); });
+  store_.Read(extent->record(), 0, blocks, into, [this, extent = extent](Status status) mutable {
+    OnFetched(std::move(extent), status);
+  });
 }
 
-void ExtentCache::OnFetched(const ExtentRef& extent, const Status& status) {
+void ExtentCache::OnFetched(ExtentRef extent, const Status& status) {
   std::vector<Waiter> waiters;
   Buffer unused;  // given back after the lock
   {
@@ -326,7 +456,7 @@ void ExtentCache::OnFetched(const ExtentRef& extent, const Status& status) {
     waiters = std::move(found->second.waiters);
     if (status) {
       extent->buffer_ = std::move(found->second.buffer);
-      LinkLocked(extent, waiters.empty());
+      LinkLocked(extent, /*was_asked_for=*/!waiters.empty());
       for (const Waiter& waiter : waiters) {
         bool pinned = PinLocked(*waiter.join, waiter.index);
         TERRACE_ASSERT(pinned);
@@ -335,22 +465,29 @@ void ExtentCache::OnFetched(const ExtentRef& extent, const Status& status) {
       unused = std::move(found->second.buffer);
     }
     fetches_.erase(found);
-    if (fetches_.empty()) idle_.NotifyAll();
   }
   for (const Waiter& waiter : waiters) waiter.join->Arrive(status);
+  // Everything that holds extents goes before WaitIdle may return.
+  waiters.clear();
+  extent.reset();
+  EndRead();
+}
+
+void ExtentCache::EndRead() {
+  MutexLock lock(mu_);
+  if (--reads_in_flight_ == 0) idle_.NotifyAll();
 }
 
 void ExtentCache::Prefetch(const std::vector<ExtentRef>& extents) {
   for (const ExtentRef& extent : extents) {
     if (!extent->durable()) continue;
-    Attempt attempt = JoinOrBegin({}, extent, {});
-    if (attempt == Attempt::kNeedsBuffer) {
-      std::optional<Buffer> buffer = TryAllocateBuffer(extent->size_bytes());
-      if (!buffer) return;
-      buffer->Trim(extent->size_bytes());
-      attempt = JoinOrBegin({}, extent, std::move(*buffer));
+    {
+      MutexLock lock(mu_);
+      if (extent->buffer_ || fetches_.contains(extent.get())) continue;
     }
-    if (attempt == Attempt::kBegun) ReadFromDevice(extent);
+    std::optional<Buffer> buffer = TryAllocateBuffer(extent->size_bytes());
+    if (!buffer) return;
+    if (JoinOrBegin(extent, {}, std::move(*buffer)) == Attempt::kBegun) ReadFromDevice(extent);
   }
 }
 
@@ -383,15 +520,14 @@ void ExtentCache::Retire(ExtentId id, const io::ExtentRecord& record) {
 }
 
 void ExtentCache::EvictAll() {
-  uint64_t freed = 0;
-  while (EvictOne(freed)) {
+  while (EvictOne()) {
   }
   NotifyRoom();
 }
 
 void ExtentCache::WaitIdle() {
   MutexLock lock(mu_);
-  while (!fetches_.empty() || transient_count_ > 0) idle_.Wait(mu_);
+  while (reads_in_flight_ > 0) idle_.Wait(mu_);
 }
 
 void ExtentCache::CheckInvariants() {
@@ -400,7 +536,9 @@ void ExtentCache::CheckInvariants() {
   policy_.CheckInvariants();
   for (const auto& [id, extent] : by_id_) {
     bool in_dram = bool{extent->buffer_};
-    if (extent->linked()) TERRACE_ASSERT(in_dram);              // CACHE-1
+    bool kept = extent->durable() && in_dram && !extent->retired_.load();
+    TERRACE_ASSERT(extent->linked() == kept);                   // CACHE-1
+    TERRACE_ASSERT((extent->resident_self_ != nullptr) == kept);
     if (!in_dram) TERRACE_ASSERT(extent->durable());            // EXT-1
     if (extent->pins_.load() > 0) TERRACE_ASSERT(in_dram);      // CACHE-2
   }

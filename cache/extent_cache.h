@@ -13,7 +13,8 @@
 // Locks    mu_, then DirtySet::mu_, BufferPool::mu_. No ExtentRef may be dropped under mu_.
 //
 // Invariants (CheckInvariants(); tests/cache/extent_cache_test.cc)
-//   CACHE-1  Only a clean extent in DRAM is linked in the eviction policy, and the cache holds it.
+//   CACHE-1  A clean extent that a commit names is linked in the eviction policy, and the cache
+//            holds it, just as long as it is in DRAM; no other extent is.
 //   CACHE-2  A pinned extent keeps its buffer.
 #pragma once
 
@@ -84,6 +85,7 @@ class ExtentCache {
   // without a buffer.
   ExtentRef Known(const Extent::Birth& birth, const io::ExtentRecord& record);
 
+  // Requires: kExtentSizeMax bytes in all at most.
   void PinForRead(std::vector<ReadPiece> wanted, FetchMode mode, PinDone done);
   // Brings extents to DRAM in the background as far as there is room without waiting.
   void Prefetch(const std::vector<ExtentRef>& extents);
@@ -110,6 +112,7 @@ class ExtentCache {
  private:
   friend class Extent;
   struct ReadJoin;
+  struct Missing;
   // Who waits for a fetch: piece `index` of a read.
   struct Waiter {
     std::shared_ptr<ReadJoin> join;
@@ -119,26 +122,37 @@ class ExtentCache {
     Buffer buffer;
     std::vector<Waiter> waiters;
   };
-  enum class Attempt { kInDram, kJoined, kBegun, kNeedsBuffer };
+  enum class Attempt { kInDram, kJoined, kBegun };
 
   void OnExtentDestroyed(Extent& extent);
-  void LinkLocked(const ExtentRef& extent, bool prefetched) TERRACE_REQUIRES(mu_);
+  void LinkLocked(const ExtentRef& extent, bool was_asked_for) TERRACE_REQUIRES(mu_);
   ExtentRef UnlinkLocked(Extent& extent) TERRACE_REQUIRES(mu_);
-  bool EvictOne(uint64_t& freed_bytes) TERRACE_EXCLUDES(mu_);
-  bool PinLocked(ReadJoin& join, size_t index) TERRACE_REQUIRES(mu_);
-  void FetchForJoin(const std::shared_ptr<ReadJoin>& join, size_t index, FetchMode mode);
-  void FetchTransient(const std::shared_ptr<ReadJoin>& join, size_t index);
-  // Pins what is in DRAM, joins a fetch under way, or takes note of a new one into `buffer`
-  // (which the caller then starts with ReadFromDevice).
-  Attempt JoinOrBegin(Waiter waiter, const ExtentRef& extent, Buffer buffer);
-  void ReadFromDevice(const ExtentRef& extent);
-  void OnFetched(const ExtentRef& extent, const Status& status);
+  bool EvictOne() TERRACE_EXCLUDES(mu_);
+  uint64_t RoomEpoch() TERRACE_EXCLUDES(mu_);
+  void WaitForRoom(uint64_t epoch) TERRACE_EXCLUDES(mu_);
   void NotifyRoom();
+
+  bool PinLocked(ReadJoin& join, size_t index) TERRACE_REQUIRES(mu_);
+  // Pins what is in DRAM; what is not there is to be read as the answer says.
+  std::vector<Missing> PinPresent(ReadJoin& join, FetchMode mode) TERRACE_EXCLUDES(mu_);
+  // More than DRAM should hold for one read: gathered into one buffer, while the caller waits.
+  void ReadInParts(std::vector<ReadPiece> wanted, FetchMode mode, PinDone done);
+  // All buffers or none, without waiting.
+  bool TakeBuffers(std::vector<Missing>& missing);
+  void BeginRead(const std::shared_ptr<ReadJoin>& join, Missing missing);
+  void ReadTransient(const std::shared_ptr<ReadJoin>& join, Missing missing);
+  // Pins for the waiters what is in DRAM by now, joins a fetch under way, or takes note of a new
+  // one into `buffer`, which the caller then starts with ReadFromDevice.
+  Attempt JoinOrBegin(const ExtentRef& extent, std::vector<Waiter> waiters, Buffer buffer);
+  void ReadFromDevice(const ExtentRef& extent);
+  void OnFetched(ExtentRef extent, const Status& status);
+  void EndRead();
 
   // Dependencies.
   BufferPool& pool_;
   io::ExtentStore& store_;
   // Constant after construction.
+  const uint64_t read_bytes_max_;  // of the buffers that one read takes at a time
   std::function<void()> make_room_;
   DirtySet dirty_;
 
@@ -150,7 +164,8 @@ class ExtentCache {
   EvictionPolicy policy_ TERRACE_GUARDED_BY(mu_);
   std::unordered_map<ExtentId, Extent*> by_id_ TERRACE_GUARDED_BY(mu_);
   std::unordered_map<Extent*, Fetch> fetches_ TERRACE_GUARDED_BY(mu_);
-  uint32_t transient_count_ TERRACE_GUARDED_BY(mu_) = 0;  // kTransient reads on their way
+  // Reads from devices whose completion may still hold extents.
+  uint32_t reads_in_flight_ TERRACE_GUARDED_BY(mu_) = 0;
   CondVar idle_;
 
   std::atomic<uint64_t> hits_{0};

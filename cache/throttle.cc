@@ -28,8 +28,10 @@ void Throttle::Update() {
     MutexLock lock(mu_);
     uint64_t dirty = dirty_bytes_();
     uint64_t room = high_water_bytes_ > dirty ? high_water_bytes_ - dirty : 0;
-    // Each writer let go may bring one more extent.
-    size_t count = open_ ? waiting_.size() : std::min<size_t>(waiting_.size(), room / kExtentSizeMax);
+    // Each writer let go may bring one more extent; with a mark below that, a part of one.
+    uint64_t step = std::min(kExtentSizeMax, std::max<uint64_t>(high_water_bytes_ / 2, 1));
+    bool all = open_ || dirty == 0;
+    size_t count = all ? waiting_.size() : std::min<size_t>(waiting_.size(), room / step);
     for (size_t i = 0; i < count; i++) {
       free_to_go.push_back(std::move(waiting_.front()));
       waiting_.pop_front();

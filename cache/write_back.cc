@@ -31,6 +31,8 @@ constexpr int64_t kMetadataSyncNs = 1'000'000'000;
 constexpr int64_t kRetryPauseNs = 1'000'000'000;
 // While writers are held back, they are looked after this often.
 constexpr int64_t kThrottledTickNs = 20'000'000;
+// How often the last flush is tried before what is dirty is given up.
+constexpr int kFinalFlushAttempts = 5;
 
 uint64_t ChargedBytes(const std::vector<ExtentRef>& extents) {
   uint64_t bytes = 0;
@@ -68,18 +70,28 @@ void WriteBack::Start() {
 
 Status WriteBack::Stop() {
   throttle_.OpenGates();
-  StatusLatch flushed;
-  FlushAll([&flushed](Status status) { flushed.Set(std::move(status)); });
-  Status result = flushed.Wait();
+  Status result;
+  for (int attempt = 0; attempt < kFinalFlushAttempts; attempt++) {
+    StatusLatch flushed;
+    FlushAll([&flushed](Status status) { flushed.Set(std::move(status)); });
+    result = flushed.Wait();
+    if (result) break;
+  }
   {
     MutexLock lock(mu_);
-    while (!in_flight_.empty()) commit_idle_.Wait(mu_);
+    while (!in_flight_.empty()) flight_over_.Wait(mu_);
     stopping_ = true;
     writer_wake_.NotifyAll();
     commit_wake_.NotifyAll();
   }
   writer_.Join();
   committer_.Join();
+  std::list<Flusher> abandoned;
+  {
+    MutexLock lock(mu_);
+    abandoned.swap(flushers_);
+  }
+  Finish(std::move(abandoned), Fail(Errc::kShutdown, "unmounted before the devices took it"));
   return result;
 }
 
@@ -110,22 +122,17 @@ void WriteBack::Flush(std::vector<ExtentRef> extents, Done done) {
 void WriteBack::FlushAll(Done done) {
   std::vector<ExtentRef> all;
   {
-    // In-flight and written first: an extent only moves from the queues to here.
+    // Under the lock that an extent's way from the queues to its commit takes at each step.
     MutexLock lock(mu_);
-    all.assign(in_flight_.begin(), in_flight_.end());
-    all.insert(all.end(), written_.begin(), written_.end());
-  }
-  std::vector<ExtentRef> waiting = cache_.dirty().Waiting();
-  // An extent that was queued at the first look and in flight at the second is missed by
-  // neither: look at what is in flight once more.
-  {
-    MutexLock lock(mu_);
+    all = cache_.dirty().Waiting();
     all.insert(all.end(), in_flight_.begin(), in_flight_.end());
     all.insert(all.end(), written_.begin(), written_.end());
+    all.insert(all.end(), committing_.begin(), committing_.end());
   }
-  all.insert(all.end(), waiting.begin(), waiting.end());
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
+  // In the order in which they came, so that streams lie in order on the devices.
+  std::sort(all.begin(), all.end(), [](const ExtentRef& a, const ExtentRef& b) {
+    return a->birth().sequence < b->birth().sequence;
+  });
   Flush(std::move(all), std::move(done));
 }
 
@@ -134,6 +141,7 @@ int64_t WriteBack::OldestDirtyNs() const {
   MutexLock lock(mu_);
   for (const ExtentRef& extent : in_flight_) oldest = std::min(oldest, extent->born_ns_);
   for (const ExtentRef& extent : written_) oldest = std::min(oldest, extent->born_ns_);
+  for (const ExtentRef& extent : committing_) oldest = std::min(oldest, extent->born_ns_);
   return oldest;
 }
 
@@ -178,7 +186,7 @@ int64_t WriteBack::NextDueNs(int64_t now_ns) const {
   int64_t streaming = cache_.dirty().OldestStreamingNs();
   if (streaming != INT64_MAX) due = std::min(due, streaming + kStreamingAgeNs);
   // New extents do not wake an idle writer before a batch is full, so look now and then.
-  due = std::min(due, now_ns + std::min(kStreamingAgeNs, std::max<int64_t>(options_.delay_ns, 1'000'000)));
+  due = std::min(due, now_ns + std::min(kStreamingAgeNs, options_.delay_ns));
   if (!urgent_.empty() || throttle_.engaged()) due = std::min(due, now_ns + kThrottledTickNs);
   return std::max(due, now_ns + 1'000'000);
 }
@@ -210,8 +218,10 @@ void WriteBack::RunWriter() {
 void WriteBack::Submit(std::vector<ExtentRef> extents) {
   std::vector<io::ExtentWrite> batch;
   batch.reserve(extents.size());
+  uint64_t failed_barriers = store_.failed_barriers();
   for (const ExtentRef& extent : extents) {
     const Extent::Birth& birth = extent->birth();
+    extent->failed_barriers_ = failed_barriers;
     io::ExtentWrite write;
     write.data = extent->memory();
     write.size_bytes = extent->size_bytes();
@@ -223,41 +233,56 @@ void WriteBack::Submit(std::vector<ExtentRef> extents) {
   }
   store_.WriteBatch(std::move(batch), [this, extents = std::move(extents)](
                                           std::vector<io::ExtentWrite> done, Status status) mutable {
-    OnWritten(std::move(extents), std::move(done), status);
+    if (status) {
+      OnWritten(std::move(extents), std::move(done));
+    } else {
+      OnWriteFailed(std::move(extents), status.error());
+    }
   });
 }
 
-void WriteBack::OnWritten(std::vector<ExtentRef> extents, std::vector<io::ExtentWrite> batch,
-                          const Status& status) {
-  uint64_t bytes = ChargedBytes(extents);
-  if (status) {
-    uint64_t blocks = 0;
-    for (size_t i = 0; i < extents.size(); i++) {
-      extents[i]->record_ = std::move(batch[i].record);
-      extents[i]->state_.store(ExtentState::kWritten, std::memory_order_release);
-      blocks += cache_.dirty().TakeReservation(*extents[i]);
-    }
-    store_.Unreserve(blocks);  // allocated blocks took its place
-  } else {
-    LogError("write-back: " + Describe(status.error()) + "; trying again");
-    cache_.dirty().PutBack(extents);
-    sink_.NoteWriteError(extents, status.error());
-    FailFlushers(extents, status.error());
+void WriteBack::OnWritten(std::vector<ExtentRef> extents, std::vector<io::ExtentWrite> batch) {
+  uint64_t blocks = 0;
+  for (size_t i = 0; i < extents.size(); i++) {
+    extents[i]->record_ = std::move(batch[i].record);
+    blocks += cache_.dirty().TakeReservation(*extents[i]);
   }
+  store_.Unreserve(blocks);  // allocated blocks took its place
+  uint64_t bytes = ChargedBytes(extents);
+  MutexLock lock(mu_);
+  // kWritten and in written_ at once: a flush that sees the one counts on the other.
+  for (const ExtentRef& extent : extents) {
+    extent->state_.store(ExtentState::kWritten, std::memory_order_release);
+  }
+  if (written_.empty()) written_since_ns_ = clock_.MonotonicNs();
+  written_bytes_ += bytes;
+  written_.insert(written_.end(), extents.begin(), extents.end());
+  EndFlightLocked(extents);
+  extents.clear();
+}
+
+void WriteBack::OnWriteFailed(std::vector<ExtentRef> extents, const Error& error) {
+  LogError("write-back: " + Describe(error) + "; trying again");
+  sink_.NoteWriteError(extents, error);
+  std::list<Flusher> failed;
+  {
+    MutexLock lock(mu_);
+    retry_at_ns_ = clock_.MonotonicNs() + kRetryPauseNs;
+    cache_.dirty().PutBack(extents);
+    failed = TakeFlushersLocked(extents);
+    EndFlightLocked(extents);
+    extents.clear();
+  }
+  Finish(std::move(failed), tl::unexpected<Error>(error));
+}
+
+// Once nothing is in flight, Stop may go on: the caller drops its shares before the lock.
+void WriteBack::EndFlightLocked(const std::vector<ExtentRef>& extents) {
   std::unordered_set<const Extent*> members;
   for (const ExtentRef& extent : extents) members.insert(extent.get());
-  MutexLock lock(mu_);
   in_flight_.remove_if([&](const ExtentRef& extent) { return members.contains(extent.get()); });
-  in_flight_bytes_ -= bytes;
-  if (in_flight_.empty()) commit_idle_.NotifyAll();
-  if (status) {
-    if (written_.empty()) written_since_ns_ = clock_.MonotonicNs();
-    written_.insert(written_.end(), std::make_move_iterator(extents.begin()),
-                    std::make_move_iterator(extents.end()));
-    written_bytes_ += bytes;
-  } else {
-    retry_at_ns_ = clock_.MonotonicNs() + kRetryPauseNs;
-  }
+  in_flight_bytes_ -= ChargedBytes(extents);
+  if (in_flight_.empty()) flight_over_.NotifyAll();
   writer_wake_.NotifyAll();
   commit_wake_.NotifyAll();
 }
@@ -279,6 +304,8 @@ bool WriteBack::CommitDueLocked(int64_t now_ns) {
   if (now_ns - last_sync_ns_ >= kMetadataSyncNs) return true;
   if (written_.empty()) return false;
   bool pressure = hurry_ || throttle_.engaged();
+  // Whoever waits for room waits for this.
+  if (pressure && in_flight_.empty() && now_ns >= commit_retry_at_ns_) return true;
   uint64_t enough = kCommitBytesPerDevice * store_.device_count() / (pressure ? 4 : 1);
   return written_bytes_ >= enough || now_ns - written_since_ns_ >= kCommitAgeNs;
 }
@@ -292,7 +319,8 @@ void WriteBack::RunCommitter() {
         if (stopping_) return;
         int64_t until = last_sync_ns_ + kMetadataSyncNs;
         if (!written_.empty()) until = std::min(until, written_since_ns_ + kCommitAgeNs);
-        commit_wake_.WaitFor(mu_, std::chrono::nanoseconds(std::max<int64_t>(until - now, 1'000'000)));
+        int64_t wait_ns = std::max<int64_t>(until - now, 1'000'000);
+        commit_wake_.WaitFor(mu_, std::chrono::nanoseconds(wait_ns));
         now = clock_.MonotonicNs();
       }
       if (stopping_ && written_.empty() && flushers_.empty()) return;
@@ -311,6 +339,7 @@ void WriteBack::CommitOnce() {
     batch = std::move(written_);
     written_.clear();
     written_bytes_ = 0;
+    committing_ = batch;
     for (auto flusher = flushers_.begin(); flusher != flushers_.end();) {
       auto next = std::next(flusher);
       bool on_device = std::all_of(flusher->extents.begin(), flusher->extents.end(),
@@ -319,33 +348,46 @@ void WriteBack::CommitOnce() {
       flusher = next;
     }
   }
-  Status status = CommitBatch(batch);
+  Status status = CommitBatch(std::move(batch));
   bool sync_due;
   {
     MutexLock lock(mu_);
+    committing_.clear();
     int64_t now = clock_.MonotonicNs();
     sync_due = !ready.empty() || now - last_sync_ns_ >= kMetadataSyncNs || hurry_ ||
                throttle_.engaged();
     if (sync_due) last_sync_ns_ = now;
   }
-  if (status && sync_due) {
-    uint64_t ticket = store_.SealAwaiting();
-    status = sink_.SyncMetadata();
-    if (status) store_.Release(ticket);  // COMMIT-4
-  }
-  FinishFlushers(std::move(ready), status);
+  if (status) RequeueUnfinished(ready);
+  if (status && sync_due) status = SyncMetadata();
+  Finish(std::move(ready), status);
 }
 
-Status WriteBack::CommitBatch(const std::vector<ExtentRef>& batch) {
+Status WriteBack::SyncMetadata() {
+  sealed_tickets_.push_back(store_.SealAwaiting());
+  TERRACE_TRY(sink_.SyncMetadata());
+  for (uint64_t ticket : sealed_tickets_) store_.Release(ticket);  // COMMIT-4
+  sealed_tickets_.clear();
+  return {};
+}
+
+Status WriteBack::CommitBatch(std::vector<ExtentRef> batch) {
   if (batch.empty()) return {};
-  Result<std::vector<bool>> named = std::vector<bool>{};
   Status barrier = store_.Sync();
   barrier_count_++;
-  if (barrier) {
-    named = sink_.CommitExtents(batch);  // COMMIT-1
-  } else {
-    named = tl::unexpected<Error>(barrier.error());
+  // A failed barrier, this one or another since they were submitted: they may be lost (COMMIT-1).
+  uint64_t failed_barriers = store_.failed_barriers();
+  auto lost = std::stable_partition(batch.begin(), batch.end(), [&](const ExtentRef& extent) {
+    return extent->failed_barriers_ == failed_barriers;
+  });
+  if (lost != batch.end()) {
+    Error error = barrier ? Error{Errc::kIo, "a barrier failed"} : barrier.error();
+    WriteAgain({lost, batch.end()}, error);
+    batch.erase(lost, batch.end());
   }
+  TERRACE_TRY(barrier);
+  if (batch.empty()) return {};
+  Result<std::vector<bool>> named = sink_.CommitExtents(batch);  // COMMIT-1
   if (!named) {
     LogError("commit: " + Describe(named.error()) + "; trying again");
     sink_.NoteWriteError(batch, named.error());
@@ -353,35 +395,70 @@ Status WriteBack::CommitBatch(const std::vector<ExtentRef>& batch) {
     written_.insert(written_.end(), batch.begin(), batch.end());
     written_bytes_ += ChargedBytes(batch);
     written_since_ns_ = clock_.MonotonicNs();
+    commit_retry_at_ns_ = written_since_ns_ + kCommitAgeNs;
     return tl::unexpected<Error>(named.error());
   }
   for (size_t i = 0; i < batch.size(); i++) cache_.MarkClean(batch[i], (*named)[i]);
   return {};
 }
 
-void WriteBack::FinishFlushers(std::list<Flusher> ready, const Status& status) {
-  for (Flusher& flusher : ready) {
+void WriteBack::WriteAgain(std::vector<ExtentRef> extents, const Error& error) {
+  LogError("commit: " + Describe(error) + "; writing " + std::to_string(extents.size()) +
+           " extents again");
+  sink_.NoteWriteError(extents, error);
+  for (const ExtentRef& extent : extents) {
+    cache_.dirty().AddReservation(*extent,
+                                  static_cast<uint32_t>(BlockCount(extent->size_bytes())));
+    store_.FreeForRewrite(extent->record_);
+    extent->record_ = {};
+  }
+  std::list<Flusher> failed;
+  {
+    MutexLock lock(mu_);
+    retry_at_ns_ = clock_.MonotonicNs() + kRetryPauseNs;
+    cache_.dirty().PutBack(extents);
+    failed = TakeFlushersLocked(extents);
+  }
+  Finish(std::move(failed), tl::unexpected<Error>(error));
+}
+
+// The others let go of their extents, so that what nobody names is freed before the next sync.
+void WriteBack::RequeueUnfinished(std::list<Flusher>& ready) {
+  MutexLock lock(mu_);
+  for (auto flusher = ready.begin(); flusher != ready.end();) {
+    auto next = std::next(flusher);
+    std::erase_if(flusher->extents, [](const ExtentRef& extent) { return extent->durable(); });
+    urgent_.insert(urgent_.end(), flusher->extents.begin(), flusher->extents.end());
+    if (!flusher->extents.empty()) flushers_.splice(flushers_.end(), ready, flusher);
+    flusher = next;
+  }
+  if (!urgent_.empty()) writer_wake_.NotifyAll();
+}
+
+// The bytes stay dirty; those who waited for them learn of the error.
+std::list<WriteBack::Flusher> WriteBack::TakeFlushersLocked(
+    const std::vector<ExtentRef>& extents) {
+  std::unordered_set<const Extent*> members;
+  for (const ExtentRef& extent : extents) members.insert(extent.get());
+  std::list<Flusher> taken;
+  for (auto flusher = flushers_.begin(); flusher != flushers_.end();) {
+    auto next = std::next(flusher);
+    bool waits = std::any_of(flusher->extents.begin(), flusher->extents.end(),
+                             [&](const ExtentRef& e) { return members.contains(e.get()); });
+    if (waits) {
+      flusher->extents.clear();
+      taken.splice(taken.end(), flushers_, flusher);
+    }
+    flusher = next;
+  }
+  return taken;
+}
+
+void WriteBack::Finish(std::list<Flusher> flushers, const Status& status) {
+  for (Flusher& flusher : flushers) {
     flusher.extents.clear();
     flusher.done(status);
   }
-}
-
-// The flushes that wait for one of these learn of the error; the bytes stay dirty.
-void WriteBack::FailFlushers(const std::vector<ExtentRef>& failed, const Error& error) {
-  std::unordered_set<const Extent*> members;
-  for (const ExtentRef& extent : failed) members.insert(extent.get());
-  std::list<Flusher> hit;
-  {
-    MutexLock lock(mu_);
-    for (auto flusher = flushers_.begin(); flusher != flushers_.end();) {
-      auto next = std::next(flusher);
-      bool waits = std::any_of(flusher->extents.begin(), flusher->extents.end(),
-                               [&](const ExtentRef& e) { return members.contains(e.get()); });
-      if (waits) hit.splice(hit.end(), flushers_, flusher);
-      flusher = next;
-    }
-  }
-  FinishFlushers(std::move(hit), tl::unexpected<Error>(error));
 }
 
 }  // namespace terrace::cache

@@ -9,15 +9,19 @@
 //          N concurrent flushes share one barrier. Nothing waits for a caller: what was written
 //          is durable after the delay plus the time the devices need.
 // Owner    fs/open builds it on top of ExtentCache.
-// Threads  Thread-safe. done callbacks run on the commit thread.
+// Threads  Thread-safe. done callbacks run on the commit thread or, with an error, on a device's
+//          completion thread; they must not block.
 // Errors   A failed batch stays dirty, is reported to the flushes that wait for it and to
-//          CommitSink, and is tried again after a pause.
+//          CommitSink, and is tried again after a pause. After a failed barrier nobody knows what
+//          the devices kept: what it covered is written again, elsewhere.
+// Locks    mu_, then ExtentCache::mu_ and what is below it.
 //
 // Invariants (docs/invariants.md; tests/cache/write_back_test.cc)
 //   COMMIT-1  Data is durable before the map that names it.
 //   COMMIT-4  Freed space is not used again until the commit that freed it is durable.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -46,7 +50,8 @@ class WriteBack {
   ~WriteBack();  // Requires: Stop ran, or Start never did.
 
   void Start();
-  // Writes and commits everything, then ends both threads. Returns the final flush's status.
+  // Writes and commits everything, with a few attempts if a device fails, then ends both threads.
+  // Returns: why something is still dirty, if so.
   Status Stop();
 
   // New dirty bytes came: starts early write-back of streaming writers.
@@ -75,14 +80,21 @@ class WriteBack {
   std::vector<ExtentRef> TakeDue() TERRACE_REQUIRES(mu_);
   int64_t NextDueNs(int64_t now_ns) const TERRACE_REQUIRES(mu_);
   void Submit(std::vector<ExtentRef> extents) TERRACE_EXCLUDES(mu_);
-  void OnWritten(std::vector<ExtentRef> extents, std::vector<io::ExtentWrite> batch,
-                 const Status& status);
+  void OnWritten(std::vector<ExtentRef> extents, std::vector<io::ExtentWrite> batch);
+  void OnWriteFailed(std::vector<ExtentRef> extents, const Error& error);
+  void EndFlightLocked(const std::vector<ExtentRef>& extents) TERRACE_REQUIRES(mu_);
   bool CommitDueLocked(int64_t now_ns) TERRACE_REQUIRES(mu_);
   bool FlusherReadyLocked() TERRACE_REQUIRES(mu_);
   void CommitOnce();
-  Status CommitBatch(const std::vector<ExtentRef>& batch);
-  void FinishFlushers(std::list<Flusher> ready, const Status& status);
-  void FailFlushers(const std::vector<ExtentRef>& failed, const Error& error);
+  Status CommitBatch(std::vector<ExtentRef> batch);
+  Status SyncMetadata();
+  // The flushers of `ready` whose extents have to be written again wait on.
+  void RequeueUnfinished(std::list<Flusher>& ready);
+  void WriteAgain(std::vector<ExtentRef> extents, const Error& error);
+  // Takes out the flushers that wait for one of these.
+  std::list<Flusher> TakeFlushersLocked(const std::vector<ExtentRef>& extents)
+      TERRACE_REQUIRES(mu_);
+  static void Finish(std::list<Flusher> flushers, const Status& status);
 
   // Dependencies.
   ExtentCache& cache_;
@@ -99,9 +111,10 @@ class WriteBack {
   mutable Mutex mu_;
   CondVar writer_wake_;
   CondVar commit_wake_;
-  CondVar commit_idle_;  // nothing is on its way to a device
+  CondVar flight_over_;  // nothing is on its way to a device
   std::deque<ExtentRef> urgent_ TERRACE_GUARDED_BY(mu_);  // asked for by Flush, not yet taken
   std::vector<ExtentRef> written_ TERRACE_GUARDED_BY(mu_);
+  std::vector<ExtentRef> committing_ TERRACE_GUARDED_BY(mu_);  // taken from written_
   std::list<Flusher> flushers_ TERRACE_GUARDED_BY(mu_);
   std::list<ExtentRef> in_flight_ TERRACE_GUARDED_BY(mu_);
   uint64_t in_flight_bytes_ TERRACE_GUARDED_BY(mu_) = 0;
@@ -109,8 +122,12 @@ class WriteBack {
   int64_t written_since_ns_ TERRACE_GUARDED_BY(mu_) = 0;   // when written_ got its first extent
   int64_t last_sync_ns_ TERRACE_GUARDED_BY(mu_) = 0;
   int64_t retry_at_ns_ TERRACE_GUARDED_BY(mu_) = 0;        // after a device error
+  int64_t commit_retry_at_ns_ TERRACE_GUARDED_BY(mu_) = 0;
   bool hurry_ TERRACE_GUARDED_BY(mu_) = false;
   bool stopping_ TERRACE_GUARDED_BY(mu_) = false;
+
+  // The commit thread's: sealed, and not released yet because no sync succeeded since.
+  std::vector<uint64_t> sealed_tickets_;
 
   std::atomic<uint64_t> barrier_count_{0};
   std::atomic<bool> writer_idle_{false};

@@ -16,19 +16,12 @@ namespace {
 
 constexpr uint32_t kModeBits = 07777;
 
-// What Linux does to the bits of a program that somebody changes or gives away.
-uint32_t WithoutSuidSgid(uint32_t mode) {
-  mode &= ~static_cast<uint32_t>(S_ISUID);
-  if ((mode & S_IXGRP) != 0) mode &= ~static_cast<uint32_t>(S_ISGID);
-  return mode;
-}
-
 void Apply(const AttributeChange& change, int64_t now_ns, InodeRecord& record) {
   if (change.mode) record.mode = (record.mode & S_IFMT) | (*change.mode & kModeBits);
   if (change.uid) record.uid = *change.uid;
   if (change.gid) record.gid = *change.gid;
   const bool given_away = (change.uid || change.gid) && !change.mode && !S_ISDIR(record.mode);
-  if (given_away || change.clear_suid_sgid) record.mode = WithoutSuidSgid(record.mode);
+  if (given_away || change.clear_suid_sgid) ClearSuidSgid(record.mode);
   if (change.atime_ns) record.atime_ns = *change.atime_ns;
   if (change.mtime_ns) record.mtime_ns = *change.mtime_ns;
   record.ctime_ns = change.ctime_ns.value_or(now_ns);

@@ -36,13 +36,13 @@ struct Caller {
 
 // What a SETATTR changes; absent fields stay.
 struct AttributeChange {
-  std::optional<uint32_t> mode;  // permission bits, S_ISUID, S_ISGID, S_ISVTX
-  std::optional<uint32_t> uid;
-  std::optional<uint32_t> gid;
-  std::optional<uint64_t> size_bytes;
-  std::optional<int64_t> atime_ns;
-  std::optional<int64_t> mtime_ns;
-  std::optional<int64_t> ctime_ns;  // write-back mode: the kernel owns the times
+  std::optional<uint32_t> mode{};  // permission bits, S_ISUID, S_ISGID, S_ISVTX
+  std::optional<uint32_t> uid{};
+  std::optional<uint32_t> gid{};
+  std::optional<uint64_t> size_bytes{};
+  std::optional<int64_t> atime_ns{};
+  std::optional<int64_t> mtime_ns{};
+  std::optional<int64_t> ctime_ns{};  // write-back mode: the kernel owns the times
   bool clear_suid_sgid = false;     // FUSE_HANDLE_KILLPRIV_V2
 };
 

@@ -30,7 +30,9 @@ Files::Files(Dependencies dependencies)
           std::min(kReadWindowPerDevice * (deps_.store.device_count() + 1),
                    deps_.cache.pool().counts().size_bytes / kReadWindowDramShare)) {}
 
-ReceiveBuffer Files::TakeReceiveBuffer() { return deps_.cache.AllocateBuffer(kExtentSizeMax); }
+void Files::PrepareReceive(ReceiveArea& area) {
+  area.Refill([this](uint64_t size_bytes) { return deps_.cache.AllocateBuffer(size_bytes); });
+}
 
 // The inode's data in memory; loads the committed map on first use.
 Result<FileData*> Files::DataLocked(Inode& inode) {

@@ -3,7 +3,7 @@
 
 // Files: the bytes of files: handles, writes, reads, sizes, durability.
 //
-// Role     The way of a write: a request is received into a buffer that TakeReceiveBuffer gave;
+// Role     The way of a write: a request is received into an area that PrepareReceive filled;
 //          Write adopts the buffer as an extent as it is (64 KiB and more) or copies less onto
 //          the open tail, and replies from memory. The way of a read: from the extents in DRAM,
 //          or from all devices at once; the completion replies.
@@ -32,11 +32,9 @@
 #include "fs/id_source.h"
 #include "fs/inode_table.h"
 #include "fs/meta/meta_store.h"
+#include "fs/receive_area.h"
 
 namespace terrace::fs {
-
-// A buffer of 1 MiB of pool memory to receive one request's payload into.
-using ReceiveBuffer = cache::Buffer;
 
 struct WriteRequest {
   InodeId inode;
@@ -99,8 +97,9 @@ class Files {
   };
   explicit Files(Dependencies dependencies);
 
-  // Never fails; waits while the pool is exhausted (write-back and eviction make room).
-  ReceiveBuffer TakeReceiveBuffer();
+  // Makes the area ready to receive a request. Never fails; waits while the pool is exhausted
+  // (write-back and eviction make room).
+  void PrepareReceive(ReceiveArea& area);
 
   // Counts a handle; a reader of a small file starts fetching the whole of it.
   Result<OpenResult> Open(InodeId inode, HandleMode mode);
@@ -109,10 +108,9 @@ class Files {
   // close(2) of one descriptor: reports an error of background write-back once.
   Status Flush(InodeId inode);
 
-  // The payload is at the start of `buffer`; it is taken over when that saves a copy (buffer is
-  // empty afterwards), else left to the caller. done may be delayed while DRAM is full of dirty
-  // bytes: that throttles the writer.
-  void Write(const WriteRequest& request, ReceiveBuffer& buffer, WriteDone done);
+  // The payload is at the start of `area`; it is taken over when that saves a copy. done may be
+  // delayed while DRAM is full of dirty bytes: that throttles the writer.
+  void Write(const WriteRequest& request, ReceiveArea& area, WriteDone done);
   // Gives min(size, bytes up to the end of file); never less.
   void Read(const ReadRequest& request, ReadDone done);
 
@@ -134,9 +132,9 @@ class Files {
 
   Result<FileData*> DataLocked(Inode& inode) TERRACE_REQUIRES(inode.mu);
   Status ReserveSpace(uint64_t block_count);
-  Status Accept(const WriteRequest& request, ReceiveBuffer& buffer);
+  Status Accept(const WriteRequest& request, ReceiveArea& area);
   void AdoptLocked(Inode& inode, FileData& data, const WriteRequest& request, Numbers& numbers,
-                   ReceiveBuffer& buffer) TERRACE_REQUIRES(inode.mu);
+                   ReceiveArea& area) TERRACE_REQUIRES(inode.mu);
   // False: there is no room without waiting; try again with a buffer at hand.
   bool CopyLocked(Inode& inode, FileData& data, const WriteRequest& request, Numbers& numbers,
                   const std::byte* payload) TERRACE_REQUIRES(inode.mu);

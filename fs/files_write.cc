@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -15,7 +16,7 @@ namespace terrace::fs {
 
 // What a write takes before the inode's lock: numbers, and space that it may not need in full.
 struct Files::Numbers {
-  ExtentId extent;
+  std::array<ExtentId, 2> extents;  // a payload taken over can come in two pieces
   Sequence sequence;
   uint64_t reserved_blocks = 0;  // not yet handed to an extent
   cache::Buffer spare;           // for a copy, when there was no room without waiting
@@ -27,8 +28,8 @@ struct Files::Numbers {
   }
 };
 
-void Files::Write(const WriteRequest& request, ReceiveBuffer& buffer, WriteDone done) {
-  Status accepted = Accept(request, buffer);
+void Files::Write(const WriteRequest& request, ReceiveArea& area, WriteDone done) {
+  Status accepted = Accept(request, area);
   if (!accepted) {
     done(std::move(accepted));
     return;
@@ -47,15 +48,18 @@ Status Files::ReserveSpace(uint64_t block_count) {
   return deps_.store.Reserve(block_count);
 }
 
-Status Files::Accept(const WriteRequest& request, ReceiveBuffer& buffer) {
+Status Files::Accept(const WriteRequest& request, ReceiveArea& area) {
   if (request.size_bytes == 0) return {};
   if (request.offset > kFileSizeMax - request.size_bytes) {
     return Fail(Errc::kTooLarge, "write beyond the largest file");
   }
   TERRACE_ASSIGN_OR_RETURN(InodeRef inode, deps_.inodes.Get(request.inode));
   Numbers numbers;
-  TERRACE_ASSIGN_OR_RETURN(numbers.extent, deps_.ids.NextExtent());
-  uint64_t blocks = BlockCount(request.size_bytes);
+  for (ExtentId& extent : numbers.extents) {
+    TERRACE_ASSIGN_OR_RETURN(extent, deps_.ids.NextExtent());
+  }
+  // Two pieces can need a block more than one.
+  uint64_t blocks = BlockCount(request.size_bytes) + 1;
   TERRACE_TRY(ReserveSpace(blocks));
   numbers.reserved_blocks = blocks;
   Status status;
@@ -72,10 +76,10 @@ Status Files::Accept(const WriteRequest& request, ReceiveBuffer& buffer) {
     }
     numbers.sequence = *sequence;
     if (request.size_bytes >= kAdoptSizeMin) {
-      AdoptLocked(*inode, **data, request, numbers, buffer);
+      AdoptLocked(*inode, **data, request, numbers, area);
       accepted = true;
     } else {
-      accepted = CopyLocked(*inode, **data, request, numbers, buffer.data());
+      accepted = CopyLocked(*inode, **data, request, numbers, area.data());
     }
     if (accepted) NoteWrittenLocked(*inode, **data, request, numbers.sequence);
   }
@@ -83,18 +87,22 @@ Status Files::Accept(const WriteRequest& request, ReceiveBuffer& buffer) {
   return status;
 }
 
-// The received pages become the extent as they are.
+// The received pages become the extent, or two, as they are.
 void Files::AdoptLocked(Inode& inode, FileData& data, const WriteRequest& request,
-                        Numbers& numbers, ReceiveBuffer& buffer) {
+                        Numbers& numbers, ReceiveArea& area) {
   SealTailLocked(data);
-  buffer.Trim(request.size_bytes);
-  cache::ExtentCache::NewExtent what;
-  what.birth = {numbers.extent, inode.id, request.offset, numbers.sequence};
-  what.size_bytes = request.size_bytes;
-  what.reserved_blocks = numbers.TakeBlocks(BlockCount(request.size_bytes));
-  cache::ExtentRef extent = deps_.cache.AddDirty(what, std::move(buffer));
-  data.undurable.push_back(extent);
-  data.map.Put(request.offset, {request.size_bytes, 0, std::move(extent)});
+  uint64_t offset = request.offset;
+  size_t index = 0;
+  for (ReceiveArea::Piece& piece : area.Take(request.size_bytes)) {
+    cache::ExtentCache::NewExtent what;
+    what.birth = {numbers.extents[index++], inode.id, offset, numbers.sequence};
+    what.size_bytes = piece.size_bytes;
+    what.reserved_blocks = numbers.TakeBlocks(BlockCount(piece.size_bytes));
+    cache::ExtentRef extent = deps_.cache.AddDirty(what, std::move(piece.buffer));
+    data.undurable.push_back(extent);
+    data.map.Put(offset, {piece.size_bytes, 0, std::move(extent)});
+    offset += piece.size_bytes;
+  }
 }
 
 bool Files::CopyLocked(Inode& inode, FileData& data, const WriteRequest& request,
@@ -119,7 +127,7 @@ bool Files::CopyLocked(Inode& inode, FileData& data, const WriteRequest& request
     SealTailLocked(data);
     std::memcpy(buffer.data(), payload, request.size_bytes);
     cache::ExtentCache::NewExtent what;
-    what.birth = {numbers.extent, inode.id, request.offset, numbers.sequence};
+    what.birth = {numbers.extents[0], inode.id, request.offset, numbers.sequence};
     what.size_bytes = request.size_bytes;
     what.open = true;
     what.reserved_blocks = numbers.TakeBlocks(BlockCount(request.size_bytes));

@@ -45,7 +45,7 @@ inline constexpr uint32_t kLinkCountMax = 65000;  // names of a file, as ext4
 struct NodeSpec {
   uint32_t mode = 0;
   uint64_t rdev = 0;
-  std::string symlink_target;  // 1 to 4095 bytes for S_IFLNK
+  std::string symlink_target{};  // 1 to 4095 bytes for S_IFLNK
 };
 
 struct DirectoryEntry {

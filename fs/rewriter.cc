@@ -75,6 +75,7 @@ bool Rewriter::Stopping() {
 }
 
 void Rewriter::Run() {
+  Thread::GiveWay();
   for (;;) {
     InodeId next;
     {

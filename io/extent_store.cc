@@ -195,6 +195,12 @@ void ExtentStore::FreeUncommitted(const ExtentRecord& record) {
   for (BlockRun run : record.runs) device(record.device).space().FreeUncommitted(run);
 }
 
+void ExtentStore::FreeForRewrite(const ExtentRecord& record) {
+  // Reserved first, so that nobody is promised the blocks in between.
+  reserved_blocks_ += BlockCount(record.size_bytes);
+  FreeUncommitted(record);
+}
+
 void ExtentStore::FreeAwaiting(const ExtentRecord& record) {
   for (BlockRun run : record.runs) device(record.device).space().FreeAwaiting(run);
 }

@@ -94,6 +94,8 @@ class ExtentStore {
   // See SpaceAllocator; for all devices.
   Status MarkAllocated(const ExtentRecord& record);
   void FreeUncommitted(const ExtentRecord& record);
+  // The same for an extent that is to be written again: as many blocks are reserved for it anew.
+  void FreeForRewrite(const ExtentRecord& record);
   void FreeAwaiting(const ExtentRecord& record);
   uint64_t SealAwaiting();
   void Release(uint64_t ticket);

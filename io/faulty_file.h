@@ -57,6 +57,9 @@ class FaultyFile final : public File {
   uint64_t size_bytes() const override { return base_->size_bytes(); }
   Status Grow(uint64_t size_bytes) override;
   uint64_t room_bytes() const override { return base_->room_bytes(); }
+  uint64_t FirstUnwritten(uint64_t begin_bytes, uint64_t end_bytes) const override {
+    return base_->FirstUnwritten(begin_bytes, end_bytes);
+  }
   const std::string& path() const override { return base_->path(); }
   void RegisterMemory(std::byte* base, size_t size_bytes) override {
     base_->RegisterMemory(base, size_bytes);

@@ -49,6 +49,13 @@ class File {
   // By how much the host would let the file grow at this moment.
   virtual uint64_t room_bytes() const { return UINT64_MAX; }
 
+  // The first byte in [begin, end) that the host keeps as reserved but never written, so that
+  // the first write to it costs a conversion; `end` if there is none.
+  virtual uint64_t FirstUnwritten(uint64_t begin_bytes, uint64_t end_bytes) const {
+    (void)begin_bytes;
+    return end_bytes;
+  }
+
   virtual const std::string& path() const = 0;
 
   // A hint: I/O to and from [base, base + size) will be frequent. Thread-safe; may do nothing.

@@ -3,6 +3,7 @@
 
 #include "io/memory_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -114,6 +115,16 @@ Status MemoryFile::Grow(uint64_t size_bytes) {
 uint64_t MemoryFile::room_bytes() const {
   MutexLock lock(mu_);
   return room_bytes_;
+}
+
+uint64_t MemoryFile::FirstUnwritten(uint64_t begin_bytes, uint64_t end_bytes) const {
+  MutexLock lock(mu_);
+  for (uint64_t block = begin_bytes / kBlockSize; block * kBlockSize < end_bytes; block++) {
+    if (unsynced_.count(block) == 0 && synced_.count(block) == 0) {
+      return std::max(begin_bytes, block * kBlockSize);
+    }
+  }
+  return end_bytes;
 }
 
 void MemoryFile::SetRoom(uint64_t room_bytes) {

@@ -33,6 +33,7 @@ class MemoryFile final : public File {
   uint64_t size_bytes() const override;
   Status Grow(uint64_t size_bytes) override;
   uint64_t room_bytes() const override;
+  uint64_t FirstUnwritten(uint64_t begin_bytes, uint64_t end_bytes) const override;
   const std::string& path() const override { return path_; }
 
   // Between Pause and Resume requests are kept and complete, in order, at Resume.

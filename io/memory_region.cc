@@ -3,6 +3,7 @@
 
 #include "io/memory_region.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -102,6 +103,13 @@ Status MemoryRegion::Populate(uint64_t offset_bytes, uint64_t size_bytes) {
   TERRACE_ASSERT(offset_bytes % kBlockSize == 0);
   TERRACE_ASSERT(offset_bytes <= size_bytes_);
   TERRACE_ASSERT(size_bytes <= size_bytes_ - offset_bytes);
+  // Finding and clearing the pages is most of the work. fallocate does it without this process's
+  // map lock, for which every growing heap would wait behind madvise; what it leaves to madvise
+  // is quick. A refusal is madvise's to report.
+  while (::fallocate(fd_, 0, static_cast<off_t>(offset_bytes), static_cast<off_t>(size_bytes)) !=
+             0 &&
+         errno == EINTR) {
+  }
   while (::madvise(data_ + offset_bytes, size_bytes, MADV_POPULATE_WRITE) != 0) {
     if (errno == EINTR || errno == EAGAIN) continue;
     if (errno == EINVAL || errno == ENOSYS) {

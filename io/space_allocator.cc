@@ -13,6 +13,14 @@
 
 namespace terrace::io {
 
+namespace {
+
+std::string NameOf(BlockRun run) {
+  return std::to_string(run.count) + " blocks at block " + std::to_string(run.first);
+}
+
+}  // namespace
+
 SpaceAllocator::SpaceAllocator(uint64_t capacity_blocks, uint64_t reserved_blocks)
     : reserved_blocks_(reserved_blocks) {
   TERRACE_ASSERT(reserved_blocks <= capacity_blocks);
@@ -31,14 +39,13 @@ Status SpaceAllocator::MarkAllocated(BlockRun run) {
   MutexLock lock(mu_);
   bool outside = run.count == 0 || run.first < reserved_blocks_ || run.first >= capacity_blocks_ ||
                  run.count > capacity_blocks_ - run.first;
-  std::string name = std::to_string(run.count) + " blocks at block " + std::to_string(run.first);
   if (outside) {
-    return Fail(Errc::kCorrupt,
-                name + " lie outside the device, which has " + std::to_string(capacity_blocks_));
+    return Fail(Errc::kCorrupt, NameOf(run) + " lie outside the device, which has " +
+                                    std::to_string(capacity_blocks_));
   }
   std::optional<BlockRun> around = free_.AtOrBefore(run.first);
   if (!around || around->end() < run.end()) {
-    return Fail(Errc::kCorrupt, name + " are in use already");
+    return Fail(Errc::kCorrupt, NameOf(run) + " are in use already");
   }
   TakeLocked(run);
   return {};
@@ -121,6 +128,18 @@ SpaceAllocator::Counts SpaceAllocator::counts() const {
   return {.capacity_blocks = capacity_blocks_,
           .free_blocks = free_blocks_,
           .awaiting_blocks = awaiting_blocks_};
+}
+
+uint64_t SpaceAllocator::cursor() const {
+  MutexLock lock(mu_);
+  return cursor_;
+}
+
+std::optional<BlockRun> SpaceAllocator::NextFree(uint64_t block) const {
+  MutexLock lock(mu_);
+  std::optional<BlockRun> here = free_.AtOrBefore(block);
+  if (here && here->end() > block) return BlockRun{block, here->end() - block};
+  return free_.AtOrAfter(block);
 }
 
 std::optional<BlockRun> SpaceAllocator::TakeRunLocked(uint64_t count) {

@@ -40,7 +40,7 @@ class SpaceAllocator {
   // Blocks below reserved_blocks (superblock and the like) count as allocated for ever.
   SpaceAllocator(uint64_t capacity_blocks, uint64_t reserved_blocks);
 
-  // Start-up only: the extent records say that this run is in use.
+  // Takes this very run: at start-up because an extent record says that it is in use.
   Status MarkAllocated(BlockRun run);
   // Returns runs that sum up to count; one run when any free run is long enough.
   Result<std::vector<BlockRun>> Allocate(uint64_t count);
@@ -57,6 +57,10 @@ class SpaceAllocator {
   void Extend(uint64_t capacity_blocks);
 
   Counts counts() const;
+  // Where the last run ended: the next one will be looked for from here.
+  uint64_t cursor() const;
+  // The free blocks at `block`, or the next free run after it.
+  std::optional<BlockRun> NextFree(uint64_t block) const;
   void CheckInvariants() const;
 
  private:

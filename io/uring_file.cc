@@ -140,6 +140,7 @@ class UringFile final : public File {
   uint64_t size_bytes() const override { return size_bytes_.load(); }
   Status Grow(uint64_t size_bytes) override;
   uint64_t room_bytes() const override;
+  uint64_t FirstUnwritten(uint64_t begin_bytes, uint64_t end_bytes) const override;
   const std::string& path() const override { return path_; }
   void RegisterMemory(std::byte* base, size_t size_bytes) override {
     buffers_->Add(base, size_bytes);
@@ -269,6 +270,14 @@ Status UringFile::Grow(uint64_t size_bytes) {
   if (rc != 0) return FailErrno(errno, what);
   size_bytes_ = size_bytes;
   return {};
+}
+
+// SEEK_HOLE takes fallocated space that was never written for a hole.
+uint64_t UringFile::FirstUnwritten(uint64_t begin_bytes, uint64_t end_bytes) const {
+  if (is_block_device_) return end_bytes;
+  off_t hole = ::lseek(fd_, static_cast<off_t>(begin_bytes), SEEK_HOLE);
+  if (hole < 0) return end_bytes;
+  return std::min(static_cast<uint64_t>(hole), end_bytes);
 }
 
 void UringFile::Begin(Request request) {

@@ -75,9 +75,12 @@ void LeaveWorkingDirectory() {
 
 [[noreturn]] void DaemonMain(const MountConfig& config, int report_fd) {
   setsid();
-  umask(0);
+  umask(077);  // of the store's own files; what clients make has the mode the kernel says
   LeaveWorkingDirectory();
   BlockEndSignals();
+  // Until the log is open, what matters goes to the terminal of whoever mounts.
+  LogToStderr();
+  SetLogLevel(LogLevel::kWarning);
   MountConfig with_log = config;
   if (!with_log.log_path) with_log.log_path = DefaultLogPath(config.volume);
   auto engine = Engine::Start(with_log);
@@ -117,8 +120,9 @@ std::optional<MountFailure> MountInBackground(const MountConfig& config) {
 }
 
 std::optional<MountFailure> MountInForeground(const MountConfig& config) {
-  umask(0);
+  umask(077);
   BlockEndSignals();
+  LogToStderr();
   auto engine = Engine::Start(config);
   if (!engine) return engine.error();
   Status served = (*engine)->Serve();

@@ -31,7 +31,7 @@ bool IsFaultOfDirectHandle(const fuse_read_in& read, InodeId inode) {
 
 }  // namespace
 
-void DataRequests::Write(const RequestHead& head, size_t request_size, fs::ReceiveBuffer& buffer) {
+void DataRequests::Write(const RequestHead& head, size_t request_size, fs::ReceiveArea& area) {
   const uint64_t unique = head.header.unique;
   const uint32_t size_bytes = head.write.size;
   if (request_size < sizeof head || size_bytes != request_size - sizeof head ||
@@ -48,7 +48,7 @@ void DataRequests::Write(const RequestHead& head, size_t request_size, fs::Recei
       .clear_suid_sgid = (head.write.write_flags & FUSE_WRITE_KILL_SUIDGID) != 0,
       .keep_times = open_modes_.connection().mode == ConnectionMode::kWriteback &&
                     (head.write.write_flags & FUSE_WRITE_CACHE) != 0};
-  volume_.files().Write(request, buffer, [this, unique, size_bytes](Status status) {
+  volume_.files().Write(request, area, [this, unique, size_bytes](Status status) {
     if (status) return ReplyWritten(unique, size_bytes);
     LogIfServerFault(status.error());
     ReplyError(unique, ToErrno(status.error().code));

@@ -40,9 +40,8 @@ class DataRequests {
   DataRequests(int fd, fs::Volume& volume, OpenModes& open_modes)
       : fd_(fd), volume_(volume), open_modes_(open_modes) {}
 
-  // request_size: as received, head included. The payload is at the start of `buffer`, which is
-  // empty afterwards if it was taken over.
-  void Write(const RequestHead& head, size_t request_size, fs::ReceiveBuffer& buffer);
+  // request_size: as received, head included. The payload is at the start of `area`.
+  void Write(const RequestHead& head, size_t request_size, fs::ReceiveArea& area);
   void Read(const RequestHead& head, size_t request_size);
 
   void ReplyError(uint64_t unique, int errno_value);

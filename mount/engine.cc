@@ -76,6 +76,7 @@ tl::expected<std::unique_ptr<Engine>, MountFailure> Engine::Start(const MountCon
   if (config.log_path) {
     Status logging = LogToFile(*config.log_path);
     if (!logging) return failed(false, logging.error());
+    SetLogLevel(LogLevel::kInfo);
   }
   Result<std::unique_ptr<Session>> session = Session::Mount(config.session, *engine->volume_);
   if (!session) {

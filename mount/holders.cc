@@ -72,7 +72,8 @@ std::vector<Holder> FindHolders(const MountEntry& mount, size_t holders_max) {
     Holder holder;
     auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), holder.pid);
     if (bad != std::errc() || end != name.data() + name.size()) continue;
-    std::optional<std::string> how = HowHeld(process, mount);
+    std::optional<std::string> how;
+    if (holder.pid != getpid()) how = HowHeld(process, mount);
     if (!how) continue;
     holder.how = std::move(*how);
     std::ifstream comm(process + "/comm");

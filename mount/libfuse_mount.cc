@@ -102,7 +102,12 @@ Result<fuse_session*> MountLibfuseSession(const SessionOptions& options,
   SendLibfuseMessagesToLog();
   if (mounted) return session;
   if (session != nullptr) fuse_session_destroy(session);
-  return Fail(Errc::kIo, words.empty() ? "libfuse gives no reason" : words);
+  if (words.empty()) words = "libfuse gives no reason";
+  // The one refusal that the caller can do something about.
+  if (words.find("user_allow_other") != std::string::npos) {
+    words += ": have root add that line, or leave out allow_other";
+  }
+  return Fail(Errc::kPermission, words);
 }
 
 void SendLibfuseMessagesToLog() { fuse_set_log_func(LogMessage); }

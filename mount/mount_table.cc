@@ -139,9 +139,12 @@ Result<MountEntry> FindTerraceMount(const std::string& path) {
   TERRACE_ASSIGN_OR_RETURN(std::string canonical, CanonicalMountPoint(path));
   TERRACE_ASSIGN_OR_RETURN(std::vector<MountEntry> table, ReadMountTable());
   std::optional<MountEntry> entry = FindMountAt(table, canonical);
-  if (!entry) return Fail(Errc::kNotFound, path + ": nothing is mounted there");
+  if (!entry)
+    return Fail(Errc::kNotFound,
+                path + ": nothing is mounted there: name the mount point of a TerraceFS");
   if (!entry->IsTerrace()) {
-    return Fail(Errc::kInvalid, path + ": not a TerraceFS mount but of type " + entry->type);
+    return Fail(Errc::kInvalid, path + ": a mount of type " + entry->type +
+                                    ", not a TerraceFS: name the mount point of one");
   }
   return *entry;
 }
@@ -161,7 +164,7 @@ Result<FileOnMount> FindFileOnMount(const std::string& path) {
       return FileOnMount{*entry, status.st_ino};
     }
   }
-  return Fail(Errc::kInvalid, path + ": not on a TerraceFS mount");
+  return Fail(Errc::kInvalid, path + ": not on a TerraceFS: name a path on one");
 }
 
 }  // namespace terrace::mount

@@ -157,11 +157,11 @@ void Session::ReaderMain() {
     MutexLock lock(mu_);
     reader_ids_.push_back(pthread_self());
   }
-  fs::ReceiveBuffer buffer = volume_.files().TakeReceiveBuffer();
+  fs::ReceiveArea area;
   RequestHead head;
-  while (!stopping_.load(std::memory_order_acquire) && ServeOne(head, buffer)) {
-    if (!buffer) buffer = volume_.files().TakeReceiveBuffer();
-  }
+  do {
+    volume_.files().PrepareReceive(area);
+  } while (!stopping_.load(std::memory_order_acquire) && ServeOne(head, area));
   MutexLock lock(mu_);
   std::erase(reader_ids_, pthread_self());
   if (--readers_running_ == 0) {
@@ -171,10 +171,12 @@ void Session::ReaderMain() {
   changed_.NotifyAll();
 }
 
-bool Session::ServeOne(RequestHead& head, fs::ReceiveBuffer& buffer) {
+bool Session::ServeOne(RequestHead& head, fs::ReceiveArea& area) {
   if (options_.reader_spin_us > 0) SpinForRequest();
-  iovec parts[2] = {{&head, sizeof head}, {buffer.data(), kPayloadSizeMax}};
-  ssize_t size = readv(fd_, parts, 2);
+  iovec parts[3] = {{&head, sizeof head}};
+  std::span<const iovec> room = area.pieces();
+  std::copy(room.begin(), room.end(), parts + 1);
+  ssize_t size = readv(fd_, parts, static_cast<int>(1 + room.size()));
   if (size < 0) {
     // ENOENT: the request was taken back while it was read. ENODEV: unmounted.
     if (errno == ENOENT || errno == EINTR || errno == EAGAIN) return true;
@@ -190,27 +192,27 @@ bool Session::ServeOne(RequestHead& head, fs::ReceiveBuffer& buffer) {
     LogError("the kernel sent a request of " + std::to_string(received) + " bytes: ignored");
     return true;
   }
-  Dispatch(head, received, buffer);
+  Dispatch(head, received, area);
   return true;
 }
 
-void Session::Dispatch(const RequestHead& head, size_t size, fs::ReceiveBuffer& buffer) {
+void Session::Dispatch(const RequestHead& head, size_t size, fs::ReceiveArea& area) {
   counts_.Count(head.header.opcode);
   switch (head.header.opcode) {
-    case FUSE_WRITE: return data_->Write(head, size, buffer);
+    case FUSE_WRITE: return data_->Write(head, size, area);
     case FUSE_READ: return data_->Read(head, size);
-    default: return ProcessWithLibfuse(head, size, buffer);
+    default: return ProcessWithLibfuse(head, size, area);
   }
 }
 
 void Session::ProcessWithLibfuse(const RequestHead& head, size_t size,
-                                 const fs::ReceiveBuffer& buffer) {
+                                 const fs::ReceiveArea& area) {
   // libfuse wants the request in one piece; all but WRITE and READ are short. NUL-terminated,
   // so that a name that lacks its end can't lead beyond it.
   thread_local std::vector<char> joined(sizeof(RequestHead) + kPayloadSizeMax + 1);
   const size_t in_head = std::min(size, sizeof head);
   std::memcpy(joined.data(), &head, in_head);
-  std::memcpy(joined.data() + in_head, buffer.data(), size - in_head);
+  area.CopyTo(reinterpret_cast<std::byte*>(joined.data() + in_head), size - in_head);
   joined[size] = '\0';
   fuse_buf request{};
   request.mem = joined.data();

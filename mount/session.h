@@ -85,9 +85,9 @@ class Session {
 
   void ReaderMain();
   // Returns: false when the connection has ended.
-  bool ServeOne(RequestHead& head, fs::ReceiveBuffer& buffer);
-  void Dispatch(const RequestHead& head, size_t size, fs::ReceiveBuffer& buffer);
-  void ProcessWithLibfuse(const RequestHead& head, size_t size, const fs::ReceiveBuffer& buffer);
+  bool ServeOne(RequestHead& head, fs::ReceiveArea& area);
+  void Dispatch(const RequestHead& head, size_t size, fs::ReceiveArea& area);
+  void ProcessWithLibfuse(const RequestHead& head, size_t size, const fs::ReceiveArea& area);
   void SpinForRequest() const;
 
   // Dependencies.

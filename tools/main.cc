@@ -25,6 +25,14 @@ Examples:
   terrace status /mnt/ckpt
   terrace umount /mnt/ckpt)";
 
+// " mount" when the command line names that verb; empty when it names none.
+std::string VerbOf(const CLI::App& app, int argc, char** argv) {
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (argc > 1 && verb->get_name() == argv[1]) return " " + verb->get_name();
+  }
+  return "";
+}
+
 int Run(int argc, char** argv) {
   CLI::App app(kDescription, "terrace");
   app.footer(kFooter);
@@ -43,8 +51,10 @@ int Run(int argc, char** argv) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
       return app.exit(error);  // --help
     }
-    std::string verb = argc > 1 && app.got_subcommand(argv[1]) ? std::string(" ") + argv[1] : "";
-    PrintError(std::string(error.what()) + ": see terrace" + verb + " --help");
+    const std::string verb = VerbOf(app, argc, argv);
+    const bool unknown_verb = argc > 1 && verb.empty() && argv[1][0] != '-';
+    PrintError((unknown_verb ? std::string(argv[1]) + ": no such verb" : error.what()) +
+               ": see terrace" + verb + " --help");
     return kExitUsage;
   }
   return exit_code;

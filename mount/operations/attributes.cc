@@ -36,8 +36,8 @@ fs::AttributeChange ToChange(const struct stat& wanted, int what, int64_t now_ns
   if (what & FUSE_SET_ATTR_CTIME) change.ctime_ns = ToNs(wanted.st_ctim);
   if (what & FUSE_SET_ATTR_ATIME_NOW) change.atime_ns = now_ns;
   if (what & FUSE_SET_ATTR_MTIME_NOW) change.mtime_ns = now_ns;
-  // A change of owner clears the bits whoever asks; truncation only when the kernel says so.
-  change.clear_suid_sgid = (what & (kKillSuidSgid | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0;
+  // A change of owner clears the bits as well, which fs/ knows by itself.
+  change.clear_suid_sgid = (what & kKillSuidSgid) != 0;
   return change;
 }
 
@@ -61,7 +61,7 @@ void Setattr(fuse_req_t request, fuse_ino_t inode, struct stat* wanted, int what
     // Truncate clears the bits itself, in the same step.
     Result<fs::Attributes> truncated = context.volume.files().Truncate(
         InodeId(inode), static_cast<uint64_t>(wanted->st_size), change.clear_suid_sgid);
-    change.clear_suid_sgid = (what & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) != 0;
+    change.clear_suid_sgid = false;
     if (!truncated || IsEmpty(change)) {
       ReplyAttributes(request, truncated);
       return;

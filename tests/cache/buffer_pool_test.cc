@@ -404,4 +404,28 @@ TEST(BufferPoolDeathTest, BrokenCallersAreStopped) {
 }
 
 }  // namespace
+// Goal: a payload's part of a block becomes a buffer of its own and the rest receives on (POOL-1).
+// Method: split a block in four, drop the parts in another order, and have the block whole again.
+TEST(BufferPoolTest, SplitFrontMakesTwoLiveBuffers) {
+  auto pool = MakePool(kSmallPool);
+  const uint64_t used_before = pool->counts().used_bytes;
+  std::optional<Buffer> rest = pool->TryAllocate(kMiB);
+  ASSERT_TRUE(rest);
+  std::byte* const start = rest->data();
+  std::vector<Buffer> parts;
+  for (uint64_t i = 0; i < 4; i++) {
+    parts.push_back(rest->SplitFront(256 * kKiB - 100));
+    EXPECT_EQ(parts.back().data(), start + i * 256 * kKiB);
+    EXPECT_EQ(parts.back().size_bytes(), 256 * kKiB);
+    pool->CheckInvariants();
+  }
+  EXPECT_FALSE(*rest);
+  EXPECT_EQ(pool->counts().used_bytes, used_before + kMiB);
+  for (size_t i : {2u, 0u, 3u, 1u}) {
+    parts[i].Reset();
+    pool->CheckInvariants();
+  }
+  EXPECT_EQ(pool->counts().used_bytes, used_before);
+}
+
 }  // namespace terrace::cache

@@ -180,7 +180,7 @@ def make_tree(top):
     small.mkdir()
     for number in range(500):
         (small / f"{number:04}.txt").write_text(f"file {number}\n" * (number % 50))
-    (top / "checkpoint.bin").write_bytes(pattern * 96 + b"tail")
+    (top / "checkpoint.bin").write_bytes(pattern * 48 + b"tail")
     with open(top / "sparse.bin", "wb") as file:
         file.write(b"head")
         file.seek(64 << 20)
@@ -195,5 +195,12 @@ def make_tree(top):
     os.chmod(small / "0003.txt", 0o440)
     os.chmod(small / "0004.txt", 0o755)
     os.utime(small / "0005.txt", ns=(1_000_000_000_123_456_789, 1_000_000_000_987_654_321))
-    os.utime(small, ns=(1_234_567_890_111_111_111, 1_234_567_890_222_222_222))
+    age_folders(top)
     return top
+
+
+def age_folders(top):
+    """Gives every folder old times in whole seconds, which is what rsync compares of folders."""
+    for folder in [top, *top.rglob("*/")]:
+        if folder.is_dir() and not folder.is_symlink():
+            os.utime(folder, (1_200_000_000, 1_200_000_000 + len(folder.name)))

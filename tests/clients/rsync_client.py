@@ -5,7 +5,7 @@
 
 import os
 
-from mounted_store import ClientTest, make_tree, run
+from mounted_store import ClientTest, age_folders, make_tree, run
 
 
 class RsyncTest(ClientTest):
@@ -29,9 +29,10 @@ class RsyncTest(ClientTest):
         self.source = make_tree(self.plain / "source")
         self.rsync()
         with open(self.source / "checkpoint.bin", "r+b") as file:
-            file.seek(40 << 20)
+            file.seek(20 << 20)
             file.write(b"changed")
-            file.truncate(90 << 20)
+            file.truncate(44 << 20)
         os.unlink(self.source / "folder 0" / "deep" / "file0.bin")
+        age_folders(self.source)
         self.rsync("--inplace", "--no-whole-file", "--delete")
         self.after_remount(lambda: self.assert_same_tree(self.source, self.mount / "copy"))

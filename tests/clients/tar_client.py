@@ -35,4 +35,4 @@ class TarTest(ClientTest):
         status = (unpacked / "sparse.bin").stat()
         self.assertEqual(status.st_size, 96 << 20)
         self.assertLess(status.st_blocks * 512, 2 << 20)
-        self.assertLess((self.mount / "archive.tar").stat().st_size, 160 << 20)
+        self.assertLess((self.mount / "archive.tar").stat().st_size, 80 << 20)

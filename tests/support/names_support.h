@@ -117,7 +117,10 @@ class TestNamespace {
 
   // What a commit does: size, sequence and conditions in one batch.
   Status MakeDurable(InodeId id) {
-    made_durable.push_back(id);
+    {
+      MutexLock lock(notes_mu);
+      made_durable.push_back(id);
+    }
     TERRACE_TRY(make_durable_result);
     TERRACE_ASSIGN_OR_RETURN(InodeRef inode, inodes.Get(id));
     std::vector<Condition> closed;
@@ -138,12 +141,16 @@ class TestNamespace {
   }
 
   void Reap(InodeId id) {
-    reaped.push_back(id);
+    {
+      MutexLock lock(notes_mu);
+      reaped.push_back(id);
+    }
+    MetaStore& store = reaper_store != nullptr ? *reaper_store : meta;
     MetaBatch batch;
-    ASSERT_TRUE(DeleteXattrs(meta, batch, id, 1000));
+    ASSERT_TRUE(DeleteXattrs(store, batch, id, 1000));
     batch.Delete(Table::kInode, InodeKey(id));
     batch.Delete(Table::kOrphan, InodeKey(id));
-    ASSERT_TRUE(meta.Write(batch));
+    ASSERT_TRUE(store.Write(batch));
     inodes.Drop(id);
   }
 
@@ -197,6 +204,8 @@ class TestNamespace {
   Conditions conditions;
   std::unique_ptr<IdSource> ids;
   std::unique_ptr<Names> names;
+  MetaStore* reaper_store = nullptr;  // where Reap works; null: meta
+  Mutex notes_mu;                     // for tests with threads, which append to these
   std::vector<InodeId> made_durable;
   std::vector<InodeId> reaped;
   Status make_durable_result;

@@ -45,27 +45,25 @@ std::array<uint64_t, kStampWords> StampOf(uint64_t seed, uint64_t page) {
 
 }  // namespace
 
-Content::Content(uint64_t seed) : seed_(seed) {
-  std::memcpy(buffer_.data(), SharedNoise().data(), kChunkSize);
-}
+void Content::Prepare() { SharedNoise(); }
 
-void Content::Stamp(std::byte* at, uint64_t page) const {
+std::byte* Content::Stamped(uint64_t page) {
+  if (!buffer_) {
+    buffer_.emplace();
+    std::memcpy(buffer_->data(), SharedNoise().data(), kChunkSize);
+  }
+  std::byte* at = buffer_->data() + page % kPagesPerChunk * kPageSize;
   auto stamp = StampOf(seed_, page);
   std::memcpy(at, stamp.data(), kStampSize);
+  return at;
 }
 
 const std::byte* Content::Chunk(uint64_t index) {
-  for (size_t i = 0; i < kPagesPerChunk; i++) {
-    Stamp(buffer_.data() + i * kPageSize, index * kPagesPerChunk + i);
-  }
-  return buffer_.data();
+  for (size_t i = 0; i < kPagesPerChunk; i++) Stamped(index * kPagesPerChunk + i);
+  return buffer_->data();
 }
 
-const std::byte* Content::Page(uint64_t page) {
-  std::byte* at = buffer_.data() + page % kPagesPerChunk * kPageSize;
-  Stamp(at, page);
-  return at;
-}
+const std::byte* Content::Page(uint64_t page) { return Stamped(page); }
 
 bool Content::MatchesPage(const std::byte* got, uint64_t page, bool whole) const {
   auto stamp = StampOf(seed_, page);

@@ -8,11 +8,13 @@
 //          write are equal, nothing compresses, and a page in the wrong place is found.
 // Checks   The quick check compares the stamp and one word of noise per page, which costs a few
 //          percent of the reading; the whole check compares every byte.
+// Cost     A Content that only checks holds no memory of its own.
 // Threads  One Content per thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -41,7 +43,9 @@ class ChunkBuffer {
 
 class Content {
  public:
-  explicit Content(uint64_t seed);
+  explicit Content(uint64_t seed) : seed_(seed) {}
+  // Makes the noise, so that no clock sees it.
+  static void Prepare();
 
   // Chunk `index` of the file; valid until the next call.
   const std::byte* Chunk(uint64_t index);
@@ -53,10 +57,11 @@ class Content {
   bool MatchesPage(const std::byte* got, uint64_t page, bool whole) const;
 
  private:
-  void Stamp(std::byte* at, uint64_t page) const;
+  // Where the page lies in the buffer, stamped.
+  std::byte* Stamped(uint64_t page);
 
   const uint64_t seed_;
-  ChunkBuffer buffer_;
+  std::optional<ChunkBuffer> buffer_;  // from the first chunk on
 };
 
 }  // namespace terrace::bench

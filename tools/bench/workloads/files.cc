@@ -98,8 +98,8 @@ void WriteCheckpoint(const CheckpointFile& file, Durability durability) {
 }
 
 void ReadCheckpoint(Bench& bench, const CheckpointFile& file) {
-  Content content(file.seed);
-  ChunkBuffer buffer;
+  const Content content(file.seed);
+  thread_local ChunkBuffer buffer;
   File in = File::OpenToRead(file.path);
   if (file.odd_offset && !in.Read(buffer.data(), kOddPrefixSize)) bench.CountWrong();
   for (uint64_t i = 0; i < file.chunks; i++) {
