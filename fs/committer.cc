@@ -26,14 +26,26 @@ constexpr size_t kInodesPerBatchMax = 64;
 struct Committer::Group {
   struct Member {
     InodeRef inode;
+    const std::vector<size_t>* indexes = nullptr;  // of its extents
     Sequence durable;
     uint64_t durable_size = 0;
     bool fragmented = false;
   };
 
   ~Group() { UnlockAll(); }
+  // Leaves out inodes that were freed: nothing of them is named any more, and their record must
+  // not come back.
   void LockAll() TERRACE_NO_THREAD_SAFETY_ANALYSIS {
-    for (Member& member : members) member.inode->mu.Lock();
+    std::vector<Member> living;
+    for (Member& member : members) {
+      member.inode->mu.Lock();
+      if (member.inode->data != nullptr) {
+        living.push_back(std::move(member));
+      } else {
+        member.inode->mu.Unlock();
+      }
+    }
+    members = std::move(living);
     locked = true;
   }
   void UnlockAll() TERRACE_NO_THREAD_SAFETY_ANALYSIS {
@@ -42,22 +54,42 @@ struct Committer::Group {
     locked = false;
   }
 
-  // Adds what the inode's live map still names of `extents` to its committed map.
-  Status EditMap(Member& member, MetaStore& meta, const std::vector<size_t>& indexes,
-                 const std::vector<cache::ExtentRef>& extents, std::vector<bool>& named)
-      TERRACE_NO_THREAD_SAFETY_ANALYSIS;
-  void NoteDurable(Member& member, const std::vector<size_t>& indexes,
-                   const std::vector<cache::ExtentRef>& extents)
+  // Adds what the inode's maps still name of its extents to its committed map.
+  Status EditMap(Member& member, MetaStore& meta, const std::vector<cache::ExtentRef>& extents,
+                 std::vector<bool>& named) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
+  Status PutReplaced(Member& member, MapEdit& edit, const std::vector<cache::ExtentRef>& extents,
+                     std::vector<bool>& named) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
+  void NoteDurable(Member& member, const std::vector<cache::ExtentRef>& extents)
       TERRACE_NO_THREAD_SAFETY_ANALYSIS;
   void PutRecord(Member& member) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
   // The batch is written: what it says is now so in memory too.
-  void Apply() TERRACE_NO_THREAD_SAFETY_ANALYSIS;
+  void Apply(const std::vector<cache::ExtentRef>& extents) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
 
   std::vector<Member> members;
   MetaBatch batch;
   ExtentDeltas deltas;
+  ExtentDeltas::Retired retired;
+  std::vector<Condition> closed;
   bool locked = false;
 };
+
+namespace {
+
+// visit(offset, entry) for each entry of the live map that names the extent.
+template <typename Visit>
+void ForLiveEntries(const ExtentMap& map, const cache::ExtentRef& extent, const Visit& visit) {
+  const uint64_t begin = extent->birth().file_offset;
+  const uint64_t end = begin + extent->size_bytes();
+  for (auto at = map.FirstBehind(begin); at != map.end() && at->first < end; ++at) {
+    if (at->second.extent == extent) visit(at->first, at->second);
+  }
+}
+
+StoredEntry ToStored(const ExtentMap::Entry& entry) {
+  return {entry.size, entry.extent_offset, entry.extent->id()};
+}
+
+}  // namespace
 
 Committer::Committer(MetaStore& meta, InodeTable& inodes, Conditions& conditions)
     : meta_(meta), inodes_(inodes), conditions_(conditions) {}
@@ -68,42 +100,54 @@ void Committer::Wire(cache::ExtentCache& cache, Listeners listeners) {
 }
 
 Status Committer::Group::EditMap(Member& member, MetaStore& meta,
-                                 const std::vector<size_t>& indexes,
                                  const std::vector<cache::ExtentRef>& extents,
                                  std::vector<bool>& named) {
+  const FileData& data = *member.inode->data;
   member.durable_size = member.inode->durable_size_bytes;
-  FileData* data = member.inode->data.get();
-  if (data == nullptr) return {};
   MapEdit edit(meta, member.inode->id);
-  uint64_t end = member.durable_size;
-  for (size_t index : indexes) {
+  TERRACE_TRY(PutReplaced(member, edit, extents, named));
+  for (size_t index : *member.indexes) {
     const cache::ExtentRef& extent = extents[index];
-    const uint64_t begin = extent->birth().file_offset;
-    const uint64_t stop = begin + extent->size_bytes();
-    for (auto at = data->map.FirstBehind(begin); at != data->map.end() && at->first < stop; ++at) {
-      if (at->second.extent != extent) continue;
-      TERRACE_TRY(edit.Put(at->first, {at->second.size, at->second.extent_offset, extent->id()}));
-      end = std::max(end, at->first + at->second.size);
+    Status put;
+    ForLiveEntries(data.map, extent, [&](uint64_t offset, const ExtentMap::Entry& entry) {
+      if (put) put = edit.Put(offset, ToStored(entry));
+      member.durable_size = std::max(member.durable_size, offset + entry.size);
       named[index] = true;
+    });
+    TERRACE_TRY(put);
+    // When an earlier commit was cut short between two batches, it is not new any more.
+    const uint64_t begin = extent->birth().file_offset;
+    if (named[index] && !edit.NamedBefore(extent->id(), begin, begin + extent->size_bytes())) {
+      deltas.AddNew(extent->id(), extent->record());
     }
-    if (named[index]) deltas.AddNew(extent->id(), extent->record());
   }
   edit.Emit(batch, deltas);
-  member.durable_size = end;
+  return {};
+}
+
+// Versions that are no longer live, but whose successors are not durable yet. Older ones first.
+Status Committer::Group::PutReplaced(Member& member, MapEdit& edit,
+                                     const std::vector<cache::ExtentRef>& extents,
+                                     std::vector<bool>& named) {
+  for (const ReplacedBytes::Piece& piece : member.inode->data->replaced.pieces()) {
+    for (size_t index : *member.indexes) {
+      if (extents[index] != piece.entry.extent) continue;
+      TERRACE_TRY(edit.Put(piece.offset, ToStored(piece.entry)));
+      member.durable_size = std::max(member.durable_size, piece.offset + piece.entry.size);
+      named[index] = true;
+    }
+  }
   return {};
 }
 
 // How far the inode is durable once this batch is: everything before the oldest extent that is
 // neither durable nor in the batch.
-void Committer::Group::NoteDurable(Member& member, const std::vector<size_t>& indexes,
-                                   const std::vector<cache::ExtentRef>& extents) {
+void Committer::Group::NoteDurable(Member& member, const std::vector<cache::ExtentRef>& extents) {
   Inode& inode = *member.inode;
   member.durable = inode.data_sequence;
-  FileData* data = inode.data.get();
-  if (data == nullptr) return;
   std::unordered_set<const cache::Extent*> committing;
-  for (size_t index : indexes) committing.insert(extents[index].get());
-  for (const auto& weak : data->undurable) {
+  for (size_t index : *member.indexes) committing.insert(extents[index].get());
+  for (const auto& weak : inode.data->undurable) {
     cache::ExtentRef extent = weak.lock();
     if (extent == nullptr || extent->durable() || committing.contains(extent.get())) continue;
     member.durable = Sequence(extent->birth().sequence.value() - 1);
@@ -121,68 +165,71 @@ void Committer::Group::PutRecord(Member& member) {
   batch.Put(Table::kInode, InodeKey(member.inode->id), EncodeInodeRecord(record));
 }
 
-void Committer::Group::Apply() {
+void Committer::Group::Apply(const std::vector<cache::ExtentRef>& extents) {
   for (Member& member : members) {
     Inode& inode = *member.inode;
+    FileData& data = *inode.data;
     inode.record.durable_sequence = member.durable;
     inode.durable_size_bytes = member.durable_size;
     if (member.durable_size == inode.record.size_bytes) inode.record_dirty = false;
-    // Nobody writes any more and all of it is there: what close promises is kept from now on.
-    const bool is_written = inode.data != nullptr && inode.data->writer_count > 0;
-    if (!is_written && inode.DataIsDurableLocked()) inode.durable_bytes_promised = true;
-    member.fragmented = inode.data != nullptr && Rewriter::IsFragmented(inode.data->map);
+    member.fragmented = Rewriter::IsFragmented(data.map);
+    for (size_t index : *member.indexes) {
+      if (data.replaced.empty()) break;
+      ForLiveEntries(data.map, extents[index], [&](uint64_t offset, const ExtentMap::Entry& entry) {
+        data.replaced.Clear(offset, offset + entry.size);
+      });
+      data.replaced.Committed(extents[index]);
+    }
   }
 }
 
-Status Committer::CommitGroup(std::span<const std::pair<InodeId, std::vector<size_t>>> inodes,
+Status Committer::CommitGroup(std::span<const InodeExtents> inodes,
                               const std::vector<cache::ExtentRef>& extents,
                               std::vector<bool>& named) {
   Group group;
-  std::vector<const std::vector<size_t>*> indexes;
-  for (const auto& [id, members] : inodes) {
+  for (const auto& [id, indexes] : inodes) {
     InodeRef inode = inodes_.Peek(id);
     if (inode == nullptr) continue;  // freed: nothing of it is named any more
-    group.members.push_back({std::move(inode), {}, 0, false});
-    indexes.push_back(&members);
+    group.members.push_back({std::move(inode), &indexes, {}, 0, false});
   }
-  std::vector<Condition> closed;
-  ExtentDeltas::Retired retired;
   group.LockAll();
-  for (size_t i = 0; i < group.members.size(); i++) {
-    Group::Member& member = group.members[i];
-    TERRACE_TRY(group.EditMap(member, meta_, *indexes[i], extents, named));
-    group.NoteDurable(member, *indexes[i], extents);
+  for (Group::Member& member : group.members) {
+    TERRACE_TRY(group.EditMap(member, meta_, extents, named));
+    group.NoteDurable(member, extents);
     group.PutRecord(member);
   }
-  TERRACE_ASSIGN_OR_RETURN(retired, group.deltas.Emit(meta_, group.batch));
+  TERRACE_ASSIGN_OR_RETURN(group.retired, group.deltas.Emit(meta_, group.batch));
   for (Group::Member& member : group.members) {
-    auto more = conditions_.CloseSatisfied(group.batch, member.inode->id, member.durable);
-    closed.insert(closed.end(), more.begin(), more.end());
+    auto closed = conditions_.CloseSatisfied(group.batch, member.inode->id, member.durable);
+    group.closed.insert(group.closed.end(), closed.begin(), closed.end());
   }
   Status written = meta_.Write(group.batch);
   if (!written) {
-    MetaBatch unused;
-    for (const Condition& condition : closed) conditions_.Open(unused, condition);
+    for (const Condition& condition : group.closed) conditions_.UndoClose(condition);
     return written;
   }
-  group.Apply();
+  group.Apply(extents);
   group.UnlockAll();
-  for (const auto& [extent, record] : retired) cache_->Retire(extent, record);
-  for (const Condition& condition : closed) {
+  Announce(group);
+  return {};
+}
+
+void Committer::Announce(const Group& group) {
+  for (const auto& [extent, record] : group.retired) cache_->Retire(extent, record);
+  for (const Condition& condition : group.closed) {
     if (condition.predecessor != kNoInode) listeners_.predecessor_released(condition.predecessor);
   }
   for (const Group::Member& member : group.members) {
     if (member.fragmented) listeners_.fragmented(member.inode->id);
   }
-  return {};
 }
 
 Result<std::vector<bool>> Committer::CommitExtents(const std::vector<cache::ExtentRef>& extents) {
   std::map<InodeId, std::vector<size_t>> by_inode;
   for (size_t i = 0; i < extents.size(); i++) by_inode[extents[i]->birth().inode].push_back(i);
-  std::vector<std::pair<InodeId, std::vector<size_t>>> inodes(by_inode.begin(), by_inode.end());
+  const std::vector<InodeExtents> inodes(by_inode.begin(), by_inode.end());
   std::vector<bool> named(extents.size(), false);
-  std::span<const std::pair<InodeId, std::vector<size_t>>> rest(inodes);
+  std::span<const InodeExtents> rest(inodes);
   while (!rest.empty()) {
     size_t count = std::min(rest.size(), kInodesPerBatchMax);
     TERRACE_TRY(CommitGroup(rest.first(count), extents, named));

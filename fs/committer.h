@@ -45,10 +45,12 @@ class Committer final : public cache::CommitSink {
   void NoteWriteError(const std::vector<cache::ExtentRef>& extents, const Error& error) override;
 
  private:
+  using InodeExtents = std::pair<InodeId, std::vector<size_t>>;
   struct Group;  // the inodes of one batch, locked
 
-  Status CommitGroup(std::span<const std::pair<InodeId, std::vector<size_t>>> inodes,
+  Status CommitGroup(std::span<const InodeExtents> inodes,
                      const std::vector<cache::ExtentRef>& extents, std::vector<bool>& named);
+  void Announce(const Group& group);
 
   MetaStore& meta_;
   InodeTable& inodes_;

@@ -3,6 +3,8 @@
 
 #include "fs/conditions.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "fs/meta/key_format.h"
@@ -112,6 +114,14 @@ std::vector<Condition> Conditions::InDirectory(InodeId parent) const {
 bool Conditions::IsPredecessor(InodeId inode) const {
   MutexLock lock(mu_);
   return predecessors_.contains(inode);
+}
+
+Sequence Conditions::NeededOf(InodeId inode) const {
+  Sequence needed;
+  MutexLock lock(mu_);
+  auto [begin, end] = by_inode_.equal_range(inode);
+  for (auto it = begin; it != end; ++it) needed = std::max(needed, by_name_.at(it->second).needs);
+  return needed;
 }
 
 size_t Conditions::size() const {

@@ -57,6 +57,8 @@ class Conditions {
   std::optional<Condition> AtName(InodeId parent, uint64_t cookie) const;
   std::vector<Condition> InDirectory(InodeId parent) const;
   bool IsPredecessor(InodeId inode) const;  // of any open condition
+  // The highest sequence that an open condition of `inode` needs; Sequence(): none.
+  Sequence NeededOf(InodeId inode) const;
   size_t size() const;
 
  private:

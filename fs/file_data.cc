@@ -5,6 +5,42 @@
 
 namespace terrace::fs {
 
+void ReplacedBytes::Committed(const cache::ExtentRef& extent) {
+  for (size_t passed = 0; passed < pieces_.size();) {  // from the newest to the oldest
+    const size_t index = pieces_.size() - 1 - passed;
+    if (pieces_[index].entry.extent != extent) {
+      passed++;
+      continue;
+    }
+    const uint64_t offset = pieces_[index].offset;
+    const uint64_t end = offset + pieces_[index].entry.size;
+    pieces_.erase(pieces_.begin() + static_cast<ptrdiff_t>(index));
+    ClearBefore(index, offset, end);
+  }
+}
+
+void ReplacedBytes::ClearBefore(size_t count, uint64_t offset, uint64_t end) {
+  std::vector<Piece> kept;
+  for (size_t i = 0; i < pieces_.size(); i++) {
+    Piece& piece = pieces_[i];
+    const uint64_t stop = piece.offset + piece.entry.size;
+    if (i >= count || stop <= offset || piece.offset >= end) {
+      kept.push_back(std::move(piece));
+      continue;
+    }
+    if (piece.offset < offset) {
+      auto left = static_cast<uint32_t>(offset - piece.offset);
+      kept.push_back({piece.offset, {left, piece.entry.extent_offset, piece.entry.extent}});
+    }
+    if (stop > end) {
+      auto cut = static_cast<uint32_t>(end - piece.offset);
+      kept.push_back(
+          {end, {piece.entry.size - cut, piece.entry.extent_offset + cut, piece.entry.extent}});
+    }
+  }
+  pieces_ = std::move(kept);
+}
+
 void FileData::PruneUndurable() {
   while (!undurable.empty()) {
     cache::ExtentRef extent = undurable.front().lock();

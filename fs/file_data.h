@@ -18,6 +18,33 @@
 
 namespace terrace::fs {
 
+// ReplacedBytes: bytes of undurable extents that newer undurable ones have replaced in the live map,
+// although somebody counts on them: an fsync under way, or an open condition. Until the newer ones
+// are committed, a commit of the older ones shows these (COMMIT-2, COMMIT-3).
+class ReplacedBytes {
+ public:
+  struct Piece {
+    uint64_t offset = 0;  // in the file
+    ExtentMap::Entry entry;
+  };
+
+  // Newer than everything that was added for these bytes before.
+  void Add(uint64_t offset, ExtentMap::Entry entry) { pieces_.push_back({offset, std::move(entry)}); }
+  // A commit shows bytes of `extent`: what is older there is no longer needed, nor what is its own.
+  void Committed(const cache::ExtentRef& extent);
+  // [offset, end) is committed in its newest version, or is a hole.
+  void Clear(uint64_t offset, uint64_t end) { ClearBefore(pieces_.size(), offset, end); }
+
+  bool empty() const { return pieces_.empty(); }
+  const std::vector<Piece>& pieces() const { return pieces_; }  // older before newer
+
+ private:
+  // Only of the first `count` pieces.
+  void ClearBefore(size_t count, uint64_t offset, uint64_t end);
+
+  std::vector<Piece> pieces_;
+};
+
 // Guarded by the inode's lock, but for `sequence`.
 struct FileData {
   ExtentMap map;
@@ -25,6 +52,8 @@ struct FileData {
   // Every extent of this file that was not durable when it was last looked at, in the order of
   // their sequences. Weak: an extent that was overwritten before it was written just goes away.
   std::deque<std::weak_ptr<cache::Extent>> undurable;
+  ReplacedBytes replaced;
+  Sequence promised;  // the last change that an fsync, done or under way, covers
   uint32_t reader_count = 0;
   uint32_t writer_count = 0;
   bool pages_were_mapped = false;

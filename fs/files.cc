@@ -31,7 +31,13 @@ Files::Files(Dependencies dependencies)
                    deps_.cache.pool().counts().size_bytes / kReadWindowDramShare)) {}
 
 void Files::PrepareReceive(ReceiveArea& area) {
-  area.Refill([this](uint64_t size_bytes) { return deps_.cache.AllocateBuffer(size_bytes); });
+  area.Refill([&](uint64_t size_bytes) {
+    std::optional<cache::Buffer> buffer = deps_.cache.TryAllocateBuffer(size_bytes);
+    if (buffer) return std::move(*buffer);
+    // Readers that wait for memory hold none, or they would wait for each other.
+    area.DropRest();
+    return deps_.cache.AllocateBuffer(size_bytes);
+  });
 }
 
 // The inode's data in memory; loads the committed map on first use.
@@ -49,6 +55,8 @@ Result<FileData*> Files::DataLocked(Inode& inode) {
       data->map.Put(entry.offset, {entry.entry.size, entry.entry.extent_offset,
                                    deps_.cache.Known(birth, entry.record)});
     }
+    // After a power loss the record may still count bytes that were not committed.
+    inode.record.allocated_bytes = RoundUp(data->map.mapped_bytes(), kBlockSize);
   }
   inode.data = std::move(data);
   return inode.data.get();
@@ -120,29 +128,59 @@ Status Files::WriteRecordLocked(Inode& inode, MetaBatch batch) {
   return {};
 }
 
-// What has to reach a device before the inode counts as durable; its record is written if that
-// is all that is missing.
+// When no byte of the inode is missing on the devices, says so in its record and closes the
+// conditions that waited for it. Bytes that were overwritten or cut off before they were written
+// leave no extent whose commit would do it. Returns: the closed conditions.
+Result<std::vector<Condition>> Files::SettleLocked(Inode& inode) {
+  if (inode.data != nullptr && !inode.data->CollectUndurable().empty()) {
+    return std::vector<Condition>{};
+  }
+  bool behind = !inode.DataIsDurableLocked() || inode.record_dirty ||
+                inode.durable_size_bytes != inode.record.size_bytes;
+  if (!behind) return std::vector<Condition>{};
+  const Sequence durable_before = inode.record.durable_sequence;
+  const uint64_t size_before = inode.durable_size_bytes;
+  inode.record.durable_sequence = inode.data_sequence;
+  inode.durable_size_bytes = inode.record.size_bytes;
+  MetaBatch batch;
+  std::vector<Condition> closed =
+      deps_.conditions.CloseSatisfied(batch, inode.id, inode.data_sequence);
+  Status written = WriteRecordLocked(inode, std::move(batch));
+  if (written) return closed;
+  inode.record.durable_sequence = durable_before;
+  inode.durable_size_bytes = size_before;
+  MetaBatch unused;
+  for (const Condition& condition : closed) deps_.conditions.Open(unused, condition);
+  return tl::unexpected<Error>(written.error());
+}
+
+void Files::ReleasePredecessors(const std::vector<Condition>& closed) {
+  for (const Condition& condition : closed) {
+    if (condition.predecessor != kNoInode) deps_.predecessor_released(condition.predecessor);
+  }
+}
+
+// What has to reach a device before the inode counts as durable; when that is nothing, what else is
+// missing in the metadata store is written.
 Result<std::vector<cache::ExtentRef>> Files::PrepareSync(InodeId id) {
   TERRACE_ASSIGN_OR_RETURN(InodeRef inode, deps_.inodes.Get(id));
-  WriterLock lock(inode->mu);
-  inode->durable_bytes_promised = true;
   std::vector<cache::ExtentRef> extents;
-  if (inode->data != nullptr) {
-    SealTailLocked(*inode->data);
-    if (inode->data->write_error) {
-      Error error = std::move(*inode->data->write_error);
-      inode->data->write_error.reset();
-      return tl::unexpected<Error>(std::move(error));
+  std::vector<Condition> closed;
+  {
+    WriterLock lock(inode->mu);
+    if (FileData* data = inode->data.get()) {
+      SealTailLocked(*data);
+      if (data->write_error) {
+        Error error = std::move(*data->write_error);
+        data->write_error.reset();
+        return tl::unexpected<Error>(std::move(error));
+      }
+      extents = data->CollectUndurable();
+      data->promised = inode->data_sequence;
     }
-    extents = inode->data->CollectUndurable();
+    TERRACE_ASSIGN_OR_RETURN(closed, SettleLocked(*inode));
   }
-  if (extents.empty()) {
-    // Bytes that were overwritten before they were written leave nothing to wait for.
-    inode->record.durable_sequence = inode->data_sequence;
-    bool size_behind = inode->durable_size_bytes != inode->record.size_bytes;
-    inode->durable_size_bytes = inode->record.size_bytes;
-    if (inode->record_dirty || size_behind) TERRACE_TRY(WriteRecordLocked(*inode, {}));
-  }
+  ReleasePredecessors(closed);
   return extents;
 }
 
@@ -152,7 +190,10 @@ void Files::Sync(InodeId id, SyncDone done) {
     done(tl::unexpected<Error>(extents.error()));
     return;
   }
-  deps_.write_back.Flush(std::move(*extents), std::move(done));
+  deps_.write_back.Flush(std::move(*extents), [this, id, done = std::move(done)](Status status) {
+    if (!status) (void)Flush(id);  // reported here, and not by close once more
+    done(std::move(status));
+  });
 }
 
 void Files::SyncDirectory(InodeId id, SyncDone done) {
@@ -160,6 +201,7 @@ void Files::SyncDirectory(InodeId id, SyncDone done) {
   for (const Condition& condition : deps_.conditions.InDirectory(id)) {
     Result<std::vector<cache::ExtentRef>> extents = PrepareSync(condition.inode);
     if (!extents) {
+      if (extents.error().code == Errc::kNotFound) continue;  // removed meanwhile
       done(tl::unexpected<Error>(extents.error()));
       return;
     }

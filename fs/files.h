@@ -94,6 +94,8 @@ class Files {
     const Clock& clock;
     // Waits until space that is on its way to becoming free is free.
     std::function<void()> reclaim_space;
+    // A condition closed that kept this inode; called without locks.
+    std::function<void(InodeId)> predecessor_released;
   };
   explicit Files(Dependencies dependencies);
 
@@ -144,6 +146,8 @@ class Files {
   void NoteWrittenLocked(Inode& inode, FileData& data, const WriteRequest& request,
                          Sequence sequence) TERRACE_REQUIRES(inode.mu);
   void SealTailLocked(FileData& data);
+  void KeepPromisedLocked(Inode& inode, FileData& data, uint64_t offset, uint64_t end)
+      TERRACE_REQUIRES(inode.mu);
   struct ReadPlan;
   Status PrepareRead(Inode& inode, const ReadRequest& request);
   ReadPlan PlanReadLocked(Inode& inode, const ReadRequest& request)
@@ -154,8 +158,14 @@ class Files {
                                               uint64_t end) const;
   void NoteReadLocked(Inode& inode) TERRACE_REQUIRES(inode.mu);
   Status WriteRecordLocked(Inode& inode, MetaBatch batch) TERRACE_REQUIRES(inode.mu);
+  Result<Attributes> TruncateLocked(Inode& inode, uint64_t size_bytes, bool clear_suid_sgid)
+      TERRACE_REQUIRES(inode.mu);
+  Status AllocateLocked(Inode& inode, const AllocateRequest& request) TERRACE_REQUIRES(inode.mu);
   Status ClearRangeLocked(Inode& inode, FileData& data, uint64_t offset, uint64_t end)
       TERRACE_REQUIRES(inode.mu);
+  Result<std::vector<Condition>> SettleLocked(Inode& inode) TERRACE_REQUIRES(inode.mu);
+  void ReleasePredecessors(const std::vector<Condition>& closed);
+  Status CheckRoomFor(uint64_t size_bytes);
   Result<std::vector<cache::ExtentRef>> PrepareSync(InodeId inode);
 
   Dependencies deps_;

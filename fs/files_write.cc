@@ -91,6 +91,7 @@ Status Files::Accept(const WriteRequest& request, ReceiveArea& area) {
 void Files::AdoptLocked(Inode& inode, FileData& data, const WriteRequest& request,
                         Numbers& numbers, ReceiveArea& area) {
   SealTailLocked(data);
+  KeepPromisedLocked(inode, data, request.offset, request.offset + request.size_bytes);
   uint64_t offset = request.offset;
   size_t index = 0;
   for (ReceiveArea::Piece& piece : area.Take(request.size_bytes)) {
@@ -102,6 +103,24 @@ void Files::AdoptLocked(Inode& inode, FileData& data, const WriteRequest& reques
     data.undurable.push_back(extent);
     data.map.Put(offset, {piece.size_bytes, 0, std::move(extent)});
     offset += piece.size_bytes;
+  }
+}
+
+// [offset, end) is about to be overwritten. Bytes there that are not durable, and that an fsync
+// under way or an open condition counts on, must not get lost before the new ones are durable.
+// Requires: the tail is sealed.
+void Files::KeepPromisedLocked(Inode& inode, FileData& data, uint64_t offset, uint64_t end) {
+  std::optional<Sequence> promised;
+  for (auto at = data.map.FirstBehind(offset); at != data.map.end() && at->first < end; ++at) {
+    const auto& [start, entry] = *at;
+    if (entry.extent->durable()) continue;
+    if (!promised) promised = std::max(data.promised, deps_.conditions.NeededOf(inode.id));
+    if (entry.extent->birth().sequence > *promised) continue;
+    const uint64_t from = std::max(offset, start);
+    const uint64_t to = std::min(end, start + entry.size);
+    data.replaced.Add(from, {static_cast<uint32_t>(to - from),
+                             entry.extent_offset + static_cast<uint32_t>(from - start),
+                             entry.extent});
   }
 }
 
@@ -125,6 +144,7 @@ bool Files::CopyLocked(Inode& inode, FileData& data, const WriteRequest& request
       buffer = std::move(*got);
     }
     SealTailLocked(data);
+    KeepPromisedLocked(inode, data, request.offset, request.offset + request.size_bytes);
     std::memcpy(buffer.data(), payload, request.size_bytes);
     cache::ExtentCache::NewExtent what;
     what.birth = {numbers.extents[0], inode.id, request.offset, numbers.sequence};

@@ -106,6 +106,7 @@ Result<std::unique_ptr<Volume>> OpenVolume(const VolumeConfig& config) {
   TERRACE_ASSIGN_OR_RETURN(parts.meta, OpenMetadata(directory, fresh));
   TERRACE_TRY(CheckStoreIdentity(*parts.meta, store_id, directory, fresh));
   parts.store = std::make_unique<io::ExtentStore>(std::move(opened.devices));
+  if (fresh) TERRACE_TRY(io::MarkStoreInUse(parts.store->device(DeviceId(0))));
   parts.conditions = std::make_unique<Conditions>();
   TERRACE_TRY(RecoverConditions(*parts.meta));
   TERRACE_TRY(RebuildFreeSpace(*parts.meta, *parts.store));

@@ -36,9 +36,11 @@ class Reaper {
   const FreeSome free_some_;
   Mutex mu_;
   CondVar changed_;
+  CondVar hurry_;  // somebody waits in Drain, or the end has come: no more gathering
   std::deque<InodeId> queue_ TERRACE_GUARDED_BY(mu_);  // the first is being freed
   uint64_t enqueued_ TERRACE_GUARDED_BY(mu_) = 0;
   uint64_t finished_ TERRACE_GUARDED_BY(mu_) = 0;
+  uint32_t drain_waiters_ TERRACE_GUARDED_BY(mu_) = 0;
   bool stopping_ TERRACE_GUARDED_BY(mu_) = false;
   Thread thread_;
 };

@@ -37,6 +37,9 @@ class ReceiveArea {
   // Makes room for 1 MiB; allocate may wait.
   void Refill(const std::function<cache::Buffer(uint64_t size_bytes)>& allocate);
 
+  // Gives back what a smaller payload left. For Refill's allocate, before it waits.
+  void DropRest() { rest_.Reset(); }
+
   // Where to receive to, in order; 1 MiB or more in all. Valid until the next Take or Refill.
   std::span<const iovec> pieces() const { return {pieces_.data(), piece_count_}; }
   // The start of the payload; the first kAdoptSizeMin bytes lie there in one piece.

@@ -23,16 +23,18 @@ constexpr size_t kSlackEntries = 64;
 
 }  // namespace
 
-// One window's run of bytes without a hole, as it was when it was read.
-struct Rewriter::Window {
+// A run of bytes without a hole inside one window, as it was when it was looked at.
+struct Rewriter::Run {
   struct Piece {
     uint64_t offset;
-    ExtentMap::Entry entry;
+    ExtentMap::Entry entry;  // or the part of it that lies in the window
   };
   uint64_t offset = 0;  // of the first byte
   uint32_t size = 0;
-  std::vector<Piece> pieces;  // whole entries
+  std::vector<Piece> pieces;
   cache::Buffer buffer;
+
+  uint64_t end() const { return offset + size; }
 };
 
 Rewriter::Rewriter(Dependencies dependencies, int64_t quiet_ns)
@@ -46,7 +48,7 @@ bool Rewriter::IsFragmented(const ExtentMap& map) {
 }
 
 void Rewriter::Start() {
-  thread_ = Thread("rewriter", [this] { Run(); });
+  thread_ = Thread("rewriter", [this] { Main(); });
 }
 
 void Rewriter::Stop() {
@@ -74,7 +76,7 @@ bool Rewriter::Stopping() {
   return stopping_;
 }
 
-void Rewriter::Run() {
+void Rewriter::Main() {
   Thread::GiveWay();
   for (;;) {
     InodeId next;
@@ -113,39 +115,61 @@ void Rewriter::RewriteFile(InodeId id) {
     if (inode->data == nullptr || !IsFragmented(inode->data->map)) return;
     size = inode->record.size_bytes;
   }
-  for (uint64_t offset = 0; offset < size && !Stopping(); offset += kWindowSize) {
-    Result<Window> window = ReadWindow(*inode, offset);
-    if (!window) return;
-    if (window->pieces.empty()) continue;
-    if (!ReplaceWindow(*inode, *window)) return;
+  for (uint64_t offset = 0; offset < size && !Stopping();) {
+    const uint64_t window_end = RoundDown(offset, kWindowSize) + kWindowSize;
+    Run run = FindRun(*inode, offset, window_end);
+    if (run.pieces.empty()) {
+      offset = window_end;
+      continue;
+    }
+    offset = run.end();
+    Status read = ReadRun(run);
+    if (!read && read.error().code != Errc::kBusy) continue;  // it stays as it is
+    Status replaced = read ? ReplaceRun(*inode, run) : read;
+    if (!replaced) {
+      Note(id);  // later, when there is memory and space
+      return;
+    }
     deps_.write_back.Kick();
   }
 }
 
-// Copies what lies in the window, if that is worth it and all of it is durable.
-Result<Rewriter::Window> Rewriter::ReadWindow(Inode& inode, uint64_t offset) {
-  Window window;
-  std::vector<cache::ReadPiece> pieces;
-  {
-    ReaderLock lock(inode.mu);
-    if (inode.data == nullptr) return Fail(Errc::kNotFound, "freed meanwhile");
-    const ExtentMap& map = inode.data->map;
-    for (auto at = map.FirstBehind(offset); at != map.end(); ++at) {
-      const auto& [start, entry] = *at;
-      if (start < offset) continue;  // began in the window before and stays as it is
-      if (start + entry.size > offset + kWindowSize) break;
-      bool adjoins = window.pieces.empty() || start == window.offset + window.size;
-      if (!adjoins || !entry.extent->durable()) break;
-      if (window.pieces.empty()) window.offset = start;
-      window.size += entry.size;
-      window.pieces.push_back({start, entry});
-      pieces.push_back({entry.extent, entry.extent_offset, entry.size});
+// The first run of durable bytes in [offset, window_end) that more than a few entries share;
+// without pieces: none.
+Rewriter::Run Rewriter::FindRun(Inode& inode, uint64_t offset, uint64_t window_end) {
+  Run run;
+  ReaderLock lock(inode.mu);
+  if (inode.data == nullptr) return run;  // freed meanwhile
+  const ExtentMap& map = inode.data->map;
+  for (auto at = map.FirstBehind(offset); at != map.end() && at->first < window_end; ++at) {
+    const auto& [start, entry] = *at;
+    const uint64_t from = std::max(offset, start);
+    const uint64_t to = std::min(window_end, start + entry.size);
+    const bool goes_on = entry.extent->durable() && from == run.end();
+    if (!goes_on) {
+      if (run.pieces.size() > kEntriesPerWindow) return run;
+      run = Run{};
+      if (!entry.extent->durable()) continue;
     }
+    if (run.pieces.empty()) run.offset = from;
+    run.size += static_cast<uint32_t>(to - from);
+    run.pieces.push_back({from,
+                          {static_cast<uint32_t>(to - from),
+                           entry.extent_offset + static_cast<uint32_t>(from - start),
+                           entry.extent}});
   }
-  if (window.pieces.size() <= kEntriesPerWindow) return Window{};
-  std::optional<cache::Buffer> buffer = deps_.cache.TryAllocateBuffer(window.size);
+  return run.pieces.size() > kEntriesPerWindow ? std::move(run) : Run{};
+}
+
+// Copies the run's bytes. Errors: kBusy when there is no memory to spare.
+Status Rewriter::ReadRun(Run& run) {
+  std::optional<cache::Buffer> buffer = deps_.cache.TryAllocateBuffer(run.size);
   if (!buffer) return Fail(Errc::kBusy, "no memory to spare");
-  window.buffer = std::move(*buffer);
+  run.buffer = std::move(*buffer);
+  std::vector<cache::ReadPiece> pieces;
+  for (const Run::Piece& piece : run.pieces) {
+    pieces.push_back({piece.entry.extent, piece.entry.extent_offset, piece.entry.size});
+  }
   StatusLatch copied;
   deps_.cache.PinForRead(std::move(pieces), cache::FetchMode::kKeep,
                          [&](Result<cache::PinnedBytes> bytes) {
@@ -153,45 +177,51 @@ Result<Rewriter::Window> Rewriter::ReadWindow(Inode& inode, uint64_t offset) {
                              copied.Set(tl::unexpected<Error>(bytes.error()));
                              return;
                            }
-                           std::byte* into = window.buffer.data();
+                           std::byte* into = run.buffer.data();
                            for (const iovec& piece : bytes->pieces) {
                              std::memcpy(into, piece.iov_base, piece.iov_len);
                              into += piece.iov_len;
                            }
                            copied.Set({});
                          });
-  TERRACE_TRY(copied.Wait());
-  return window;
+  return copied.Wait();
 }
 
-Status Rewriter::ReplaceWindow(Inode& inode, Window& window) {
-  uint64_t blocks = BlockCount(window.size);
+namespace {
+
+// REWRITE-1
+bool IsStillThere(const ExtentMap& map, uint64_t offset, const ExtentMap::Entry& was) {
+  auto at = map.Covering(offset);
+  if (at == map.end()) return false;
+  const auto& [start, entry] = *at;
+  return entry.extent == was.extent && start + entry.size >= offset + was.size &&
+         entry.extent_offset + (offset - start) == was.extent_offset;
+}
+
+}  // namespace
+
+Status Rewriter::ReplaceRun(Inode& inode, Run& run) {
+  uint64_t blocks = BlockCount(run.size);
   TERRACE_TRY(deps_.cache.store().Reserve(blocks));
   Result<ExtentId> extent_id = deps_.ids.NextExtent();
   WriterLock lock(inode.mu);
   Result<Sequence> sequence = deps_.ids.NextSequence();
-  bool unchanged = extent_id && sequence && inode.data != nullptr;
-  if (unchanged) {
-    for (const Window::Piece& piece : window.pieces) {  // REWRITE-1
-      auto at = inode.data->map.Covering(piece.offset);
-      unchanged = unchanged && at != inode.data->map.end() && at->first == piece.offset &&
-                  at->second.size == piece.entry.size &&
-                  at->second.extent == piece.entry.extent &&
-                  at->second.extent_offset == piece.entry.extent_offset;
-    }
-  }
+  bool unchanged = extent_id && sequence && inode.data != nullptr &&
+                   std::all_of(run.pieces.begin(), run.pieces.end(), [&](const auto& piece) {
+                     return IsStillThere(inode.data->map, piece.offset, piece.entry);
+                   });
   if (!unchanged) {
     deps_.cache.store().Unreserve(blocks);
     return {};
   }
   cache::ExtentCache::NewExtent what;
-  what.birth = {*extent_id, inode.id, window.offset, *sequence};
-  what.size_bytes = window.size;
+  what.birth = {*extent_id, inode.id, run.offset, *sequence};
+  what.size_bytes = run.size;
   what.reserved_blocks = static_cast<uint32_t>(blocks);
-  window.buffer.Trim(window.size);
-  cache::ExtentRef extent = deps_.cache.AddDirty(what, std::move(window.buffer));
+  run.buffer.Trim(run.size);
+  cache::ExtentRef extent = deps_.cache.AddDirty(what, std::move(run.buffer));
   inode.data->undurable.push_back(extent);
-  inode.data->map.Put(window.offset, {window.size, 0, std::move(extent)});
+  inode.data->map.Put(run.offset, {run.size, 0, std::move(extent)});
   inode.data_sequence = *sequence;
   inode.record_dirty = true;
   rewritten_extents_++;

@@ -4,17 +4,17 @@
 // Rewriter: turns regions of many small map entries into few large extents, in the background.
 //
 // Role     A file that was overwritten at random has a map of thousands of small entries: it reads
-//          slowly and costs metadata. Once it is quiet (everything durable), each 1 MiB window
-//          of it that more than two entries share is copied into one new extent, which then goes
-//          the way of every write. What programs see does not change, nor do the times.
+//          slowly and costs metadata. Once it is quiet, each run of durable bytes inside a 1 MiB
+//          window of it that more than two entries share is copied into one new extent, which
+//          then goes the way of every write. What programs see does not change, nor do the times.
 // Owner    Volume. Told by commits of files whose maps look fragmented.
-// Threads  Note is thread-safe and cheap. One thread works, one window at a time; it gives way to
-//          foreground work: it takes memory only when there is some, and never waits for room.
-// Errors   None to a caller: a window that cannot be read stays as it is (the error was logged
-//          and counted where it happened).
+// Threads  Note is thread-safe and cheap. One thread works, one run at a time; it gives way to
+//          foreground work: without memory or space to spare it tries again later.
+// Errors   None to a caller: a run that cannot be read stays as it is (the error was logged and
+//          counted where it happened).
 //
 // Invariants (tests/fs/rewriter_test.cc)
-//   REWRITE-1  A window is replaced only if its entries are still those that were copied.
+//   REWRITE-1  A run is replaced only if its entries are still those that were copied.
 #pragma once
 
 #include <atomic>
@@ -60,13 +60,14 @@ class Rewriter {
   uint64_t rewritten_extents() const { return rewritten_extents_.load(); }
 
  private:
-  struct Window;
+  struct Run;
 
-  void Run();
+  void Main();
   void RewriteFile(InodeId inode);
   bool Stopping();
-  Result<Window> ReadWindow(Inode& inode, uint64_t offset);
-  Status ReplaceWindow(Inode& inode, Window& window);
+  Run FindRun(Inode& inode, uint64_t offset, uint64_t window_end);
+  Status ReadRun(Run& run);
+  Status ReplaceRun(Inode& inode, Run& run);
 
   Dependencies deps_;
   const int64_t quiet_ns_;

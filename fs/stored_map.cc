@@ -198,11 +198,9 @@ void MapEdit::Emit(MetaBatch& batch, ExtentDeltas& deltas) const {
   }
 }
 
-int64_t MapEdit::mapped_bytes_change() const {
-  int64_t change = 0;
-  for (const auto& [offset, entry] : before_) change -= entry.size;
-  for (const auto& [offset, entry] : after_) change += entry.size;
-  return change;
+bool MapEdit::NamedBefore(ExtentId extent, uint64_t offset, uint64_t end) const {
+  return std::any_of(before_.lower_bound(offset), before_.lower_bound(end),
+                     [&](const auto& entry) { return entry.second.extent == extent; });
 }
 
 }  // namespace terrace::fs

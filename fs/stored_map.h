@@ -73,8 +73,9 @@ class MapEdit {
   Status Clear(uint64_t offset, uint64_t end);
   void Emit(MetaBatch& batch, ExtentDeltas& deltas) const;
 
-  // Entries more or fewer than before, and bytes.
-  int64_t mapped_bytes_change() const;
+  // Whether a committed entry that begins in [offset, end) named the extent before this edit.
+  // Requires: Put or Clear touched the range.
+  bool NamedBefore(ExtentId extent, uint64_t offset, uint64_t end) const;
 
  private:
   using Entries = std::map<uint64_t, StoredEntry>;

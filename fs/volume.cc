@@ -49,7 +49,8 @@ Volume::Volume(Parts parts) : parts_(std::move(parts)) {
   attributes_ = std::make_unique<AttributeEditor>(*parts_.meta, *inodes_, *parts_.clock);
   files_ = std::make_unique<Files>(Files::Dependencies{
       *parts_.meta, *inodes_, *parts_.ids, *parts_.conditions, *cache_, *write_back_,
-      *parts_.store, *parts_.clock, [this] { ReclaimSpace(); }});
+      *parts_.store, *parts_.clock, [this] { ReclaimSpace(); },
+      [this](InodeId inode) { names_->PredecessorReleased(inode); }});
 }
 
 Volume::~Volume() {
@@ -116,12 +117,13 @@ Status Volume::FlushBelow(InodeId id) {
   return flushed.Wait();
 }
 
-// Waits until the space of removed files, and of what commits replaced, is free.
+// Waits until the space of removed files, and of what undurable bytes are about to replace, is free.
+// What is on its way to the devices counts twice until it has arrived, so that is waited for too.
 void Volume::ReclaimSpace() {
   reaper_->Drain();
-  StatusLatch synced;
-  write_back_->Flush({}, [&synced](Status status) { synced.Set(std::move(status)); });
-  (void)synced.Wait();  // a failing sync leaves the store full, and the caller says so
+  StatusLatch flushed;
+  write_back_->FlushAll([&flushed](Status status) { flushed.Set(std::move(status)); });
+  (void)flushed.Wait();  // a failing device leaves the store full, and the caller says so
 }
 
 void Volume::EvictDram() { cache_->EvictAll(); }

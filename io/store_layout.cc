@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
+#include <latch>
 #include <system_error>
 #include <utility>
 
@@ -28,9 +30,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How long a dead process may hold a store before that is an error: 10 s.
+// How long a dead process may hold a store before that is an error (10 s), and one that can't be
+// seen, which may have just died or live in another container (1 s).
 constexpr int kDeadHolderTries = 200;
-constexpr std::chrono::milliseconds kDeadHolderPause{50};
+constexpr int kUnseenHolderTries = 20;
+constexpr std::chrono::milliseconds kHolderPause{50};
 
 std::string DeviceName(const Superblock& superblock) {
   return "device " + std::to_string(superblock.device_index) + " of store " +
@@ -77,11 +81,13 @@ Result<StorePath> ProbePatiently(const std::string& path, const StoreOptions& op
   Mutex mu;
   CondVar never;
   MutexLock lock(mu);
-  for (int tries_left = kDeadHolderTries;; tries_left--) {
+  for (int tries = 0;; tries++) {
     Result<StorePath> probed = ProbeStorePath(path, {.read_only = options.read_only});
-    bool passes = !probed && probed.error().code == Errc::kBusy && IsHeldByTheDead(path);
-    if (!passes || tries_left == 0) return probed;
-    never.WaitFor(mu, kDeadHolderPause);
+    if (probed || probed.error().code != Errc::kBusy) return probed;
+    HolderKind holder = HolderOf(path);
+    int tries_max = holder == HolderKind::kDead ? kDeadHolderTries : kUnseenHolderTries;
+    if (holder == HolderKind::kAlive || tries >= tries_max) return probed;
+    never.WaitFor(mu, kHolderPause);
   }
 }
 
@@ -286,7 +292,7 @@ Result<OpenedStore> OpenStore(const StoreOptions& options) {
 
   OpenedStore store{.store_id = probed.front().superblock.store_id,
                     .name_hash_seed = probed.front().superblock.name_hash_seed,
-                    .freshly_formatted = all_empty,
+                    .freshly_formatted = !probed.front().is_in_use,
                     .metadata_directory = std::nullopt,
                     .devices = {}};
   for (StorePath& target : probed) {
@@ -308,6 +314,23 @@ Result<StoreId> FormatStore(const StoreOptions& options) {
                                     ": --force overwrites it, and what it holds is lost");
   }
   return FormatProbed(probed, options);
+}
+
+Status MarkStoreInUse(Device& first_device) {
+  TERRACE_ASSERT(first_device.id().value() == 0);
+  alignas(kBlockSize) std::array<char, kBlockSize> block;
+  std::string mark = EncodeUseMark(first_device.superblock().store_id);
+  std::copy(mark.begin(), mark.end(), block.begin());
+  std::latch arrived(1);
+  Status written;
+  first_device.file().Write(kUseMarkBlock * kBlockSize, {{block.data(), block.size()}},
+                            [&](Status status) {
+                              written = std::move(status);
+                              arrived.count_down();
+                            });
+  arrived.wait();
+  TERRACE_TRY(written);
+  return first_device.file().Sync();
 }
 
 }  // namespace terrace::io

@@ -36,7 +36,7 @@ struct StoreOptions {
 struct OpenedStore {
   StoreId store_id;
   uint64_t name_hash_seed;
-  bool freshly_formatted;                         // the paths were empty or missing
+  bool freshly_formatted;  // no metadata was ever made for it: see MarkStoreInUse
   std::optional<std::string> metadata_directory;  // PATH/terrace.meta in the first directory
   std::vector<std::unique_ptr<Device>> devices;   // by device index
 };
@@ -47,5 +47,9 @@ Result<OpenedStore> OpenStore(const StoreOptions& options);
 // Formats; paths that hold anything are refused by name of what they hold without `force`.
 // Returns the new store's id.
 Result<StoreId> FormatStore(const StoreOptions& options);
+
+// To be called once the metadata of a fresh store is durable: from then on a store without its
+// metadata is refused instead of being taken for a fresh one. Blocks.
+Status MarkStoreInUse(Device& first_device);
 
 }  // namespace terrace::io

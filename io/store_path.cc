@@ -32,6 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kHeadSize = kReservedBlocks * kBlockSize;
+// Superblock, its copy and the use mark.
+constexpr size_t kProbeSize = (kUseMarkBlock + 1) * kBlockSize;
 
 std::string DataFilePath(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -108,13 +110,17 @@ Result<size_t> ReadHead(const StorePath& target, MutableByteView into) {
   return done;
 }
 
-// Judges blocks 0 and 1. Returns: false when neither looks like a superblock of ours.
+// Judges blocks 0 to 2. Returns: false when neither looks like a superblock of ours.
 bool JudgeSuperblock(StorePath& target, ByteView head) {
-  if (head.size() < 2 * kSuperblockSize) return false;
+  if (head.size() < kProbeSize) return false;
   Result<Superblock> first = DecodeSuperblock(head.first(kSuperblockSize));
   if (first) {
     target.content = StoreContent::kStore;
     target.superblock = *first;
+    // A mark that is damaged is a mark: the store is not taken for fresh.
+    ByteView mark = head.subspan(kUseMarkBlock * kBlockSize, kBlockSize);
+    target.is_in_use =
+        std::any_of(mark.begin(), mark.end(), [](std::byte b) { return b != std::byte{0}; });
     return true;
   }
   Result<Superblock> copy = DecodeSuperblock(head.subspan(kSuperblockSize, kSuperblockSize));
@@ -195,7 +201,7 @@ Status ProbeDirectory(StorePath& target, const ProbeOptions& options) {
   if (::fstat(target.fd.get(), &info) != 0) return FailErrno(errno, target.file_path);
   target.file_size_bytes = static_cast<uint64_t>(info.st_size);
   target.file_used_bytes = static_cast<uint64_t>(info.st_blocks) * 512;
-  AlignedBuffer head(2 * kSuperblockSize);
+  AlignedBuffer head(kProbeSize);
   TERRACE_ASSIGN_OR_RETURN(size_t size_bytes, ReadHead(target, head.bytes()));
   if (JudgeSuperblock(target, head.bytes().first(size_bytes))) return {};
   target.content = StoreContent::kForeign;
@@ -295,12 +301,13 @@ Result<StorePath> ProbeStorePath(const std::string& path, const ProbeOptions& op
   return target;
 }
 
-bool IsHeldByTheDead(const std::string& path) {
+HolderKind HolderOf(const std::string& path) {
   struct stat info;
-  if (::stat(path.c_str(), &info) != 0) return false;
-  if (!S_ISBLK(info.st_mode)) return LockHolderIsDead(DataFilePath(path));
-  // The exclusive claim on a device may end after the lock that names the process.
-  return LockHolderIsDead(path) || (LockHolder(path).empty() && MountPointOf(path).empty());
+  bool is_device = ::stat(path.c_str(), &info) == 0 && S_ISBLK(info.st_mode);
+  std::string file_path = is_device ? path : DataFilePath(path);
+  if (LockHolderIsDead(file_path)) return HolderKind::kDead;
+  bool is_seen = !LockHolder(file_path).empty() || (is_device && !MountPointOf(path).empty());
+  return is_seen ? HolderKind::kAlive : HolderKind::kNobody;
 }
 
 Status FormatStorePath(const StorePath& store_path, const Superblock& superblock) {

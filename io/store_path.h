@@ -41,6 +41,7 @@ struct StorePath {
   UniqueFd fd;          // open and locked if there is a data file or device
   StoreContent content = StoreContent::kEmpty;
   Superblock superblock{};     // of kStore
+  bool is_in_use = false;      // of kStore: the block of the use mark is not all zeros
   std::optional<Error> error;  // of kDamaged
   std::string holds;           // of kForeign, for instance "the file notes.txt"
   uint64_t file_size_bytes = 0;
@@ -54,8 +55,10 @@ struct ProbeOptions {
 
 Result<StorePath> ProbeStorePath(const std::string& path, const ProbeOptions& options);
 
-// Requires: probing the path found it busy. True when a process that died is the reason.
-bool IsHeldByTheDead(const std::string& path);
+// Who is the reason that probing a path found it busy. Nobody: it is gone by now, or not to be
+// seen.
+enum class HolderKind { kAlive, kDead, kNobody };
+HolderKind HolderOf(const std::string& path);
 
 // Makes the directory if it is missing, removes an older data file and metadata, and writes the
 // superblock durably. An interruption leaves no data file, or the whole new one.

@@ -64,4 +64,13 @@ Result<Superblock> DecodeSuperblock(ByteView block) {
   return superblock;
 }
 
+std::string EncodeUseMark(const StoreId& id) {
+  UseMark mark{.magic = kUseMarkMagic, .store_id = id, .checksum = 0};
+  mark.checksum =
+      Checksum64({reinterpret_cast<const std::byte*>(&mark), offsetof(UseMark, checksum)});
+  std::string block(kBlockSize, '\0');
+  std::memcpy(block.data(), &mark, sizeof mark);
+  return block;
+}
+
 }  // namespace terrace::io

@@ -38,6 +38,18 @@ struct Superblock {
 };
 static_assert(std::has_unique_object_representations_v<Superblock>);
 
+// The use mark, in block kUseMarkBlock of device 0: the store's metadata exists. Written once, when
+// that is durable. Without it a store is fresh: metadata may be made for it, and none is missing.
+inline constexpr std::array<char, 8> kUseMarkMagic = {'T', 'E', 'R', 'R', 'U', 'S', 'E', 'D'};
+inline constexpr uint64_t kUseMarkBlock = 2;
+
+struct UseMark {
+  std::array<char, 8> magic;
+  StoreId store_id;
+  uint64_t checksum;  // XXH3-64 of everything before it
+};
+static_assert(std::has_unique_object_representations_v<UseMark>);
+
 std::string StoreIdText(const StoreId& id);  // 32 hexadecimal digits
 
 // One block of kSuperblockSize bytes: the struct, then zeros. Fills in magic, version, block size
@@ -45,5 +57,8 @@ std::string StoreIdText(const StoreId& id);  // 32 hexadecimal digits
 std::string EncodeSuperblock(Superblock superblock);
 // Errors: kNotFound (no magic: not a TerraceFS device), kCorrupt (checksum), kInvalid (version).
 Result<Superblock> DecodeSuperblock(ByteView block);
+
+// One block: the mark, then zeros.
+std::string EncodeUseMark(const StoreId& id);
 
 }  // namespace terrace::io

@@ -32,14 +32,14 @@ struct MountConfig {
 
 // What the command line says, as it says it.
 struct MountFlags {
-  std::string mount_point;
-  std::vector<std::string> stores;
-  std::optional<std::string> meta;
-  std::optional<std::string> dram;
-  std::optional<std::string> store_size;
-  std::optional<std::string> config_file;
-  std::optional<std::string> log;
-  std::vector<std::string> options;  // -o, each a list
+  std::string mount_point{};
+  std::vector<std::string> stores{};
+  std::optional<std::string> meta{};
+  std::optional<std::string> dram{};
+  std::optional<std::string> store_size{};
+  std::optional<std::string> config_file{};
+  std::optional<std::string> log{};
+  std::vector<std::string> options{};  // -o, each a list
 };
 
 // Paths become absolute; what is not given gets its default. The mount point is left to

@@ -59,87 +59,99 @@ Result<std::string> ParsePath(std::string_view text) {
   return Absolute(text);
 }
 
+Status SetStore(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(std::string path, ParsePath(value));
+  config.volume.store_paths.push_back(std::move(path));
+  return {};
+}
+
+Status SetMeta(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.volume.metadata_directory, ParsePath(value));
+  return {};
+}
+
+Status SetLog(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.log_path, ParsePath(value));
+  return {};
+}
+
+Status SetDram(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.volume.dram_bytes, ParseSize(value));
+  return CheckDramSize(config.volume.dram_bytes);
+}
+
+Status SetStoreSize(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.volume.store_size_bytes, ParseSize(value));
+  return CheckStoreSize(*config.volume.store_size_bytes);
+}
+
+Status SetCache(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.cache, ParseCacheChoice(value));
+  return {};
+}
+
+Status SetWriteBackDelay(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(uint64_t delay_ms, ParseDurationMs(value));
+  if (delay_ms == 0 || delay_ms > kWriteBackDelayMsMax) {
+    return Fail(Errc::kInvalid, "'" + std::string(value) + "' is not between 1ms and 1h");
+  }
+  config.volume.write_back_delay_ms = delay_ms;
+  return {};
+}
+
+Status SetDirtyHighWater(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.volume.dirty_high_water, ParseShare(value));
+  return {};
+}
+
+Status SetPlainType(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.session.plain_type, ParseBool(value));
+  return {};
+}
+
+Status SetAllowOther(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.session.allow_other, ParseBool(value));
+  return {};
+}
+
+Status SetReadOnly(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(config.session.read_only, ParseBool(value));
+  config.volume.read_only = config.session.read_only;
+  return {};
+}
+
+Status SetReaderThreads(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, Session::kReaderThreadsMax));
+  config.session.reader_threads = static_cast<uint32_t>(count);
+  return {};
+}
+
+Status SetReaderSpin(std::string_view value, MountConfig& config) {
+  TERRACE_ASSIGN_OR_RETURN(uint64_t spin_us, ParseCount(value, kReaderSpinUsMax));
+  config.session.reader_spin_us = static_cast<uint32_t>(spin_us);
+  return {};
+}
+
 struct Setting {
   std::string_view name;
   Status (*apply)(std::string_view value, MountConfig& config);
 };
 
-#define TERRACE_SETTER [](std::string_view value, MountConfig & config) -> Status
-
 constexpr Setting kSettings[] = {
-    {"store", TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(std::string path, ParsePath(value));
-config.volume.store_paths.push_back(std::move(path));
-return {};
-}  // namespace
-}  // namespace terrace::mount
-, {"meta",
-   TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.volume.metadata_directory, ParsePath(value));
-return {};
-}
-}
-, {"log", TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.log_path, ParsePath(value));
-return {};
-}
-}
-, {"dram", TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.volume.dram_bytes, ParseSize(value));
-return CheckDramSize(config.volume.dram_bytes);
-}
-}
-, {"store_size",
-   TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.volume.store_size_bytes, ParseSize(value));
-return CheckStoreSize(*config.volume.store_size_bytes);
-}
-}
-, {"cache", TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.cache, ParseCacheChoice(value));
-return {};
-}
-}
-, {"write_back_delay",
-   TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(uint64_t delay_ms, ParseDurationMs(value));
-if (delay_ms == 0 || delay_ms > kWriteBackDelayMsMax) {
-  return Fail(Errc::kInvalid, "'" + std::string(value) + "' is not between 1ms and 1h");
-}
-config.volume.write_back_delay_ms = delay_ms;
-return {};
-}
-}
-, {"dirty_high_water",
-   TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.volume.dirty_high_water, ParseShare(value));
-return {};
-}
-}
-, {"plain_type",
-   TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.session.plain_type, ParseBool(value));
-return {};
-}
-}
-, {"allow_other",
-   TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.session.allow_other, ParseBool(value));
-return {};
-}
-}
-, {"ro", TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(config.session.read_only, ParseBool(value));
-config.volume.read_only = config.session.read_only;
-return {};
-}
-}
-, {"reader_threads", TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(
-                         uint64_t count, ParseCount(value, Session::kReaderThreadsMax));
-config.session.reader_threads = static_cast<uint32_t>(count);
-return {};
-}
-}
-, {"reader_spin_us",
-   TERRACE_SETTER{TERRACE_ASSIGN_OR_RETURN(uint64_t spin_us, ParseCount(value, kReaderSpinUsMax));
-config.session.reader_spin_us = static_cast<uint32_t>(spin_us);
-return {};
-}
-}
-,
-}
-;
-
-#undef TERRACE_SETTER
+    {"store", SetStore},
+    {"meta", SetMeta},
+    {"log", SetLog},
+    {"dram", SetDram},
+    {"store_size", SetStoreSize},
+    {"cache", SetCache},
+    {"write_back_delay", SetWriteBackDelay},
+    {"dirty_high_water", SetDirtyHighWater},
+    {"plain_type", SetPlainType},
+    {"allow_other", SetAllowOther},
+    {"ro", SetReadOnly},
+    {"reader_threads", SetReaderThreads},
+    {"reader_spin_us", SetReaderSpin},
+};
 
 // Options of mount(8) that the kernel keeps; they are names alone and come from -o only.
 constexpr std::string_view kKernelOptions[] = {"exec",  "noexec",  "suid", "nosuid",  "dev",

@@ -13,6 +13,10 @@
 //   damaged, and must not be completed with an empty table.
 // - Index and filter blocks live in the block cache, so that one number bounds all of it. Tables
 //   that answer many look-ups of missing keys have bloom filters, in memory as well.
+// - A reserve of free space (fs/meta/space_guard.h) keeps appends and flushes from failing. If one
+//   does fail, the log is not synced again before RocksDB has resumed with a new one: Debian's build
+//   has its assertions on, and one of them is against that. The same assertion ends the process
+//   when RocksDB's own LOG file can't grow, so there is none: its warnings go to our log.
 // - Files full of deletions are compacted early: a directory that was emptied is scanned for
 //   entries when it is removed.
 #include "fs/meta/rocks_meta_store.h"
@@ -27,14 +31,18 @@
 #include <rocksdb/write_batch.h>
 #include <rocksdb/write_buffer_manager.h>
 
-#include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <system_error>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "base/units.h"
+#include "fs/meta/space_guard.h"
 
 namespace terrace::fs {
 
@@ -62,8 +70,7 @@ constexpr uint64_t kTableFileSizeBytes = 8 * kMiB;
 constexpr uint64_t kLevelBaseBytes = 32 * kMiB;
 constexpr uint64_t kWriteBufferPerTableBytes = 4 * kMiB;
 constexpr uint64_t kManifestSizeBytesMax = 4 * kMiB;
-constexpr size_t kInfoLogSizeBytesMax = 2 * kMiB;
-constexpr size_t kInfoLogCountMax = 3;
+constexpr size_t kLogLineSizeMax = 1024;  // bytes
 // A table file with this many deletions among this many neighbouring keys is compacted.
 constexpr size_t kDeletionWindowKeys = 8192;
 constexpr size_t kDeletionTriggerKeys = 4096;
@@ -102,6 +109,20 @@ tl::unexpected<Error> ToError(const rocksdb::Status& status, const std::string& 
   return Fail(Errc::kIo, context + text);
 }
 
+// RocksDB's warnings and errors become lines of our log.
+class ForwardedLog final : public rocksdb::Logger {
+ public:
+  ForwardedLog() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
+  using Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char line[kLogLineSizeMax];
+    std::vsnprintf(line, sizeof line, format, arguments);
+    // Open returns its error, and whoever refuses to go on logs it.
+    if (Contains(line, "DB::Open() failed")) return;
+    LogWarning("metadata store: " + std::string(line));
+  }
+};
+
 rocksdb::DBOptions MakeDbOptions(const RocksMetaOptions& options, bool fresh) {
   rocksdb::DBOptions db;
   db.create_if_missing = fresh;
@@ -115,9 +136,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksMetaOptions& options, bool fresh) {
   db.db_write_buffer_size = options.write_buffer_bytes;
   db.bytes_per_sync = kMiB;
   db.max_manifest_file_size = kManifestSizeBytesMax;
-  db.max_log_file_size = kInfoLogSizeBytesMax;
-  db.keep_log_file_num = kInfoLogCountMax;
-  db.info_log_level = rocksdb::InfoLogLevel::INFO_LEVEL;
+  db.info_log = std::make_shared<ForwardedLog>();
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
   // Writers spin for each other by default, which takes a core from whoever works.
@@ -164,6 +183,13 @@ rocksdb::ColumnFamilyOptions MakeTableOptions(const TableTraits& traits,
   return table;
 }
 
+Result<SpaceOnDisk> SpaceOf(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(directory, error);
+  if (error) return FailErrno(error.value(), "free space of " + directory);
+  return SpaceOnDisk{.capacity_bytes = space.capacity, .available_bytes = space.available};
+}
+
 // Whether `directory` holds files of RocksDB although CURRENT, which names the newest, is gone.
 bool HoldsRemains(const std::string& directory) {
   std::error_code error;
@@ -177,7 +203,12 @@ bool HoldsRemains(const std::string& directory) {
 }  // namespace
 
 struct RocksMetaStore::Database {
-  std::string directory;
+  explicit Database(std::string path)
+      : directory(std::move(path)), space([this] { return SpaceOf(directory); }) {}
+
+  const std::string directory;
+  SpaceGuard space;
+  std::atomic<bool> log_failed{false};  // a write failed: the log must not be synced as it is
   std::shared_ptr<rocksdb::Cache> cache;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
@@ -255,8 +286,7 @@ Result<bool> CheckDirectory(const std::string& directory, const RocksMetaOptions
 Result<std::unique_ptr<RocksMetaStore>> RocksMetaStore::Open(const std::string& directory,
                                                              const RocksMetaOptions& options) {
   TERRACE_ASSIGN_OR_RETURN(const bool fresh, CheckDirectory(directory, options));
-  auto database = std::make_unique<Database>();
-  database->directory = directory;
+  auto database = std::make_unique<Database>(directory);
   rocksdb::Status status;
   try {
     rocksdb::LRUCacheOptions cache_options;
@@ -317,9 +347,13 @@ Result<std::vector<std::optional<std::string>>> RocksMetaStore::GetMany(
 
 Status RocksMetaStore::Write(const MetaBatch& batch) {
   size_t size_bytes = 0;
+  bool frees = false;
   for (const MetaBatch::Operation& operation : batch.operations()) {
     size_bytes += operation.key.size() + operation.value.size() + 16;
+    frees = frees || operation.is_delete;
   }
+  Status admitted = database_->space.Admit(size_bytes, frees);
+  if (!admitted) return Wrap(std::move(admitted).error(), "metadata " + database_->directory);
   rocksdb::WriteBatch out(size_bytes + 16);
   rocksdb::Status status;
   for (const MetaBatch::Operation& operation : batch.operations()) {
@@ -329,7 +363,8 @@ Status RocksMetaStore::Write(const MetaBatch& batch) {
     if (!status.ok()) return ToError(status, database_->directory, "write");
   }
   status = database_->db->Write(rocksdb::WriteOptions(), &out);
-  if (status.IsNoSpace()) {
+  if (status.IsIOError()) {
+    database_->log_failed = true;
     // RocksDB refuses every write after this one until it is told to look again.
     if (database_->db->Resume().ok()) {
       status = database_->db->Write(rocksdb::WriteOptions(), &out);
@@ -340,7 +375,18 @@ Status RocksMetaStore::Write(const MetaBatch& batch) {
 }
 
 Status RocksMetaStore::Sync() {
-  rocksdb::Status status = database_->db->FlushWAL(/*sync=*/true);
+  rocksdb::Status status;
+  if (database_->log_failed) {
+    // This way RocksDB looks at its state before it touches the log.
+    rocksdb::WriteOptions synced;
+    synced.sync = true;
+    rocksdb::WriteBatch nothing;
+    status = database_->db->Resume();
+    if (status.ok()) status = database_->db->Write(synced, &nothing);
+    if (status.ok()) database_->log_failed = false;
+  } else {
+    status = database_->db->FlushWAL(/*sync=*/true);
+  }
   if (!status.ok()) return ToError(status, database_->directory, "sync");
   return {};
 }

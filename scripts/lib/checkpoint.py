@@ -147,7 +147,7 @@ def table(arguments):
 
     title = f"torch.save of {saved['bytes'] / 2**30:.2f} GiB, {saved['tensors']} tensors"
     plain = f"plain {file_system_of(arguments.disk)}"
-    rows = [(title, "TerraceFS", plain, "faster"),
+    rows = [(title, "TerraceFS", plain, "speed-up"),
             ("until it returned", cell(saved["ours"]["returned"]),
              cell(saved["plain"]["returned"]), ratio("returned")),
             ("until durable (with fsync)", cell(saved["ours"]["durable"]),

@@ -17,15 +17,13 @@ namespace {
 
 class DirtySetTest : public CacheFixture {
  protected:
-  DirtySetTest() { cache_ = std::make_unique<ExtentCache>(*pool_, store(), manual_); }
-
   DirtySet& dirty() { return cache_->dirty(); }
   ExtentRef Small(bool open = false, uint64_t capacity = 0) {
-    manual_.AdvanceNs(1);
+    clock_.AdvanceNs(1);
     return AddDirty(PatternOf(1, 1000), open, capacity);
   }
   ExtentRef Large(size_t size = kAdoptSizeMin) {
-    manual_.AdvanceNs(1);
+    clock_.AdvanceNs(1);
     return AddDirty(PatternOf(2, size));
   }
   static DirtySet::Limits Everything() {
@@ -35,7 +33,8 @@ class DirtySetTest : public CacheFixture {
             .streaming_before_ns = INT64_MAX};
   }
 
-  ManualClock manual_{1000};
+  // Nanoseconds since the start of the test: each extent is born one later than the one before.
+  static int64_t At(int64_t ns) { return 1'000'000'000'000 + ns; }
 };
 
 using Extents = std::vector<ExtentRef>;
@@ -45,9 +44,9 @@ TEST_F(DirtySetTest, LargeSealedExtentsStreamAndOthersAreLazy) {
   ExtentRef large = Large();
   ExtentRef open = Small(true);
   EXPECT_EQ(dirty().streaming_bytes(), kAdoptSizeMin);
-  EXPECT_EQ(dirty().OldestStreamingNs(), 1002);
-  EXPECT_EQ(dirty().OldestLazyNs(), 1001);
-  EXPECT_EQ(dirty().OldestNs(), 1001);
+  EXPECT_EQ(dirty().OldestStreamingNs(), At(2));
+  EXPECT_EQ(dirty().OldestLazyNs(), At(1));
+  EXPECT_EQ(dirty().OldestNs(), At(1));
   // A batch of streaming extents that is full is taken whatever its age; lazy ones are not.
   Extents taken = dirty().Take({.bytes_max = kMiB,
                                 .lazy_before_ns = 0,
@@ -60,14 +59,14 @@ TEST_F(DirtySetTest, LargeSealedExtentsStreamAndOthersAreLazy) {
 }
 
 TEST_F(DirtySetTest, StreamingExtentsWaitForABatchOrTheirAge) {
-  ExtentRef first = Large();   // born at 1001
-  ExtentRef second = Large();  // 1002
+  ExtentRef first = Large();   // born at 1
+  ExtentRef second = Large();  // 2
   DirtySet::Limits limits{.bytes_max = kMiB,
                           .lazy_before_ns = 0,
                           .streaming_bytes_min = 3 * kAdoptSizeMin,
-                          .streaming_before_ns = 1000};
+                          .streaming_before_ns = At(0)};
   EXPECT_TRUE(dirty().Take(limits).empty());
-  limits.streaming_before_ns = 1001;
+  limits.streaming_before_ns = At(1);
   Extents taken = dirty().Take(limits);
   EXPECT_EQ(taken, Extents{first});
   ExtentRef third = Large();
@@ -83,7 +82,7 @@ TEST_F(DirtySetTest, StreamingExtentsWaitForABatchOrTheirAge) {
 TEST_F(DirtySetTest, OldestLazyExtentsFirstWithinTheLimits) {
   Extents all;
   for (int i = 0; i < 5; i++) all.push_back(Small());
-  DirtySet::Limits limits{.bytes_max = 2 * kBlockSize, .lazy_before_ns = 1003};
+  DirtySet::Limits limits{.bytes_max = 2 * kBlockSize, .lazy_before_ns = At(3)};
   Extents taken = dirty().Take(limits);
   EXPECT_EQ(taken, (Extents{all[0], all[1]}));
   Extents rest = dirty().Take(limits);
@@ -104,7 +103,7 @@ TEST_F(DirtySetTest, SealedTailThatGrewLargeStreams) {
   EXPECT_EQ(dirty().OldestLazyNs(), INT64_MAX);
   ExtentRef small = Small(true);
   dirty().Seal(*small);
-  EXPECT_EQ(dirty().OldestLazyNs(), 1002);
+  EXPECT_EQ(dirty().OldestLazyNs(), At(2));
 }
 
 TEST_F(DirtySetTest, ExtentThatIsBeingCopiedIntoIsPassedOver) {  // EXT-2

@@ -241,10 +241,11 @@ TEST_F(ExtentCacheTest, PrefetchBringsWhatFitsAndNeverWaits) {
   std::vector<Buffer> held = FillPool(2);
   cache_->Prefetch(extents);
   EXPECT_EQ(store().Statuses()[0].read_bytes, 4 * kMiB);  // each pushed the one before out
-  held = FillPool(0);
+  std::vector<Buffer> rest = FillPool(0);
   cache_->Prefetch(extents);  // no memory at all
   EXPECT_EQ(store().Statuses()[0].read_bytes, 4 * kMiB);
   held.clear();
+  rest.clear();
   cache_->Prefetch(extents);
   uint64_t misses = cache_->misses();
   for (int i = 0; i < 4; i++) EXPECT_EQ(ReadWhole(extents[i]).value(), PatternOf(20 + i, kMiB));

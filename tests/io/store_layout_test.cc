@@ -104,6 +104,7 @@ TEST_F(StoreLayout, AMissingPathBecomesAStoreAndIsFoundAgain) {
     EXPECT_FALSE(fs::exists(deep + "/terrace.meta"));
     ASSERT_EQ(store->devices.size(), 1u);
     EXPECT_EQ(store->devices[0]->capacity_bytes(), kStoreSize);
+    EXPECT_TRUE(MarkStoreInUse(*store->devices[0]).has_value());
     id = store->store_id;
   }
   struct stat info;
@@ -115,6 +116,24 @@ TEST_F(StoreLayout, AMissingPathBecomesAStoreAndIsFoundAgain) {
   ASSERT_TRUE(again.has_value()) << again.error().context;
   EXPECT_FALSE(again->freshly_formatted);
   EXPECT_EQ(again->store_id, id);
+}
+
+TEST_F(StoreLayout, AStoreIsFreshUntilItsMetadataWasMade) {
+  Format({a_, b_});
+  for (int round = 0; round < 2; round++) {  // as after a mount that ended before it was done
+    Result<OpenedStore> store = OpenStore(Options({a_, b_}));
+    ASSERT_TRUE(store.has_value()) << store.error().context;
+    EXPECT_TRUE(store->freshly_formatted);
+    Status marked = round == 0 ? Status() : MarkStoreInUse(*store->devices[0]);
+    EXPECT_TRUE(marked.has_value());
+  }
+  EXPECT_FALSE(OpenStore(Options({a_, b_}))->freshly_formatted);
+  Overwrite(Data(a_), 2 * kBlockSize, "damage");
+  EXPECT_FALSE(OpenStore(Options({a_, b_}))->freshly_formatted);
+  StoreOptions force = Options({a_, b_});
+  force.force = true;
+  ASSERT_TRUE(FormatStore(force).has_value());
+  EXPECT_TRUE(OpenStore(Options({a_, b_}))->freshly_formatted);
 }
 
 TEST_F(StoreLayout, WhatIsOursAndLostAndFoundDoNotCountAsContent) {
@@ -363,7 +382,6 @@ TEST_F(StoreLayout, FormatRefusesByNameAndForceOverwrites) {
   Result<OpenedStore> store = OpenStore(Options({a_, b_}));
   ASSERT_TRUE(store.has_value()) << store.error().context;
   EXPECT_EQ(store->store_id, *second);
-  EXPECT_FALSE(store->freshly_formatted);
 }
 
 TEST_F(StoreLayout, FormatNamesForeignAndDamagedContent) {

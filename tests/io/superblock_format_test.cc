@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/checksum.h"
+#include "base/units.h"
 
 namespace terrace::io {
 namespace {
@@ -50,6 +51,17 @@ TEST(SuperblockFormat, GoldenBytes) {
   std::memcpy(&checksum, block.data() + sizeof golden, sizeof checksum);
   EXPECT_EQ(checksum, Checksum64(AsBytes(block).first(sizeof golden)));
   EXPECT_EQ(block.find_first_not_of('\0', sizeof(Superblock)), std::string::npos);
+}
+
+TEST(SuperblockFormat, GoldenBytesOfTheUseMark) {
+  std::string block = EncodeUseMark(Example().store_id);
+  ASSERT_EQ(block.size(), kBlockSize);
+  EXPECT_EQ(block.substr(0, 8), "TERRUSED");
+  EXPECT_EQ(std::memcmp(block.data() + 8, Example().store_id.data(), 16), 0);
+  uint64_t checksum = 0;
+  std::memcpy(&checksum, block.data() + 24, sizeof checksum);
+  EXPECT_EQ(checksum, Checksum64(AsBytes(block).first(24)));
+  EXPECT_EQ(block.find_first_not_of('\0', sizeof(UseMark)), std::string::npos);
 }
 
 TEST(SuperblockFormat, DecodesWhatItEncoded) {

@@ -221,7 +221,7 @@ class CacheFixture : public ::testing::Test {
     return store().device(DeviceId(static_cast<uint16_t>(device))).space().counts().awaiting_blocks;
   }
 
-  SystemClock clock_;
+  ManualClock clock_{1'000'000'000'000};
   io::FaultyStore devices_;
   std::unique_ptr<BufferPool> pool_;
   std::unique_ptr<ExtentCache> cache_;

@@ -53,6 +53,8 @@ class MountedStore {
 
   // Sends the signal to the daemon and waits for its end.
   void EndEngine(int signal);
+  // Waits for the end of a daemon that has a reason to end. Returns: false if that takes too long.
+  bool WaitForEngine();
   // SIGKILL, then the dead mount is taken away and the store mounted again.
   void KillAndMountAgain();
   // With umount or fusermount3, as people do; does not wait for the daemon.
@@ -66,7 +68,6 @@ class MountedStore {
 
  private:
   bool IsMounted() const;
-  bool WaitForEngine();
 
   std::vector<std::string> flags_;
   std::string base_;

@@ -65,7 +65,6 @@ void AddFormatVerb(CLI::App& app, int* exit_code) {
   verb->add_option("--store", arguments->stores,
                    "a directory or block device; give it once per device")
       ->type_name("PATH")
-      ->expected(1)
       ->allow_extra_args(false)
       ->required();
   verb->add_option("--store-size", arguments->store_size,

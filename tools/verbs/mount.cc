@@ -97,7 +97,6 @@ void AddMountVerb(CLI::App& app, int* exit_code) {
   verb->add_option("--store", flags.stores,
                    "a directory or block device that holds the data; give it once per device")
       ->type_name("PATH")
-      ->expected(1)
       ->allow_extra_args(false);
   verb->add_option("--meta", flags.meta, "where metadata lies without any directory store")
       ->type_name("DIR");
@@ -111,7 +110,6 @@ void AddMountVerb(CLI::App& app, int* exit_code) {
       ->type_name("FILE");
   verb->add_option("-o", flags.options, "settings, separated by commas")
       ->type_name("OPTS")
-      ->expected(1)
       ->allow_extra_args(false);
   verb->add_flag("--foreground", arguments->foreground,
                  "stay, and end when the mount is unmounted");

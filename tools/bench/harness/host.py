@@ -19,6 +19,10 @@ COMMAND_SECONDS_MAX = 900
 END_SECONDS_MAX = 30
 
 
+# Set by the signal handler: a failure while tidying up must not hide that we were interrupted.
+INTERRUPTED = threading.Event()
+
+
 class Failed(Exception):
     """Something could not be done; the text says what and why."""
 
@@ -206,7 +210,7 @@ def describe(directory, root):
         "processors": os.cpu_count(),
         "memory_gib": round(int(_first(r"^MemTotal:\s+(\d+)", "/proc/meminfo")) / 2**20, 1),
         "kernel": platform.release(),
-        "file_system": run("stat", "-f", "-c", "%T", directory).strip(),
+        "file_system": run("findmnt", "-n", "-o", "FSTYPE", "-T", directory).strip(),
         "drive": run("findmnt", "-n", "-o", "SOURCE", "-T", directory).strip(),
     }
 

@@ -8,6 +8,7 @@ written out (`settle`), how nothing is left in a cache (`cold`), and what it has
 """
 
 import json
+import os
 import pathlib
 import shutil
 import time
@@ -263,7 +264,6 @@ class Device:
         return self._fio(what)
 
     def _fio(self, what):
-        import os
         output = host.run("fio", "--output-format=json", f"--directory={self.directory}",
                           self.jobs / f"device_{what}_1m.fio",
                           env=dict(os.environ, SIZE_MIB=str(self.size_mib)))

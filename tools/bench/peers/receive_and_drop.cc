@@ -10,7 +10,8 @@
 //
 //   receive_and_drop MOUNTPOINT [THREADS]     in the foreground, as root; ends when unmounted
 //
-// Each thread has a region of the pool of its own, so that nothing is shared but the table of names.
+// Each thread has a region of the pool of its own, so that nothing is shared but the table of
+// names.
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sys/mman.h>
@@ -56,8 +57,7 @@ class Pool {
   explicit Pool(int threads) : slots_per_thread_(kPoolSize / kSlotSize / threads) {
     int descriptor = memfd_create("receive_and_drop", MFD_CLOEXEC);
     if (descriptor < 0 || ftruncate(descriptor, kPoolSize) != 0) Die("making the pool");
-    void* mapped =
-        mmap(nullptr, kPoolSize, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    void* mapped = mmap(nullptr, kPoolSize, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (mapped == MAP_FAILED) Die("mapping the pool");
     memory_ = static_cast<std::byte*>(mapped);
     madvise(memory_, kPoolSize, MADV_HUGEPAGE);  // only a hint
@@ -176,8 +176,7 @@ class Server {
       case FUSE_READ: return Read();
       case FUSE_READDIR: return Reply(nullptr, 0);  // a directory looks empty
       case FUSE_UNLINK:
-      case FUSE_RMDIR:
-        return ReplyError(names_.Remove(node, arguments_.c_str()) ? 0 : ENOENT);
+      case FUSE_RMDIR: return ReplyError(names_.Remove(node, arguments_.c_str()) ? 0 : ENOENT);
       case FUSE_RENAME: return Rename(sizeof(fuse_rename_in));
       case FUSE_RENAME2: return Rename(sizeof(fuse_rename2_in));
       case FUSE_FLUSH:
@@ -343,9 +342,8 @@ int Main(const char* mount_point, int threads) {
   Names names;
   std::vector<Thread> others;
   for (int i = 0; i < threads; i++) {
-    others.emplace_back("receiver-" + std::to_string(i), [&, i] {
-      Server(device, pool, names, i).Run();
-    });
+    others.emplace_back("receiver-" + std::to_string(i),
+                        [&, i] { Server(device, pool, names, i).Run(); });
   }
   return 0;
 }

@@ -21,7 +21,7 @@ constexpr int kExitUsage = 2;
 
 constexpr const char* kFooter = R"(
 A cold workload first runs the command of --cold, which has to empty every cache on the way.
-Seconds are wall time, a GB is 1e9 bytes. "wrong" counts the MiB (or files) that came back different.
+Seconds are wall time, a GB is 1e9 bytes. "wrong" counts the MiB or files that came back different.
 Everything is written to DIR/terrace_bench, which is removed at the end.
 Exit codes: 0; 1 wrong bytes; 2 wrong usage, or something failed.
 

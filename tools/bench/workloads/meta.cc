@@ -91,10 +91,8 @@ void RunMeta4(Bench& bench) { Names(bench, "meta4", 4).Run(); }
 }  // namespace
 
 std::vector<Workload> MetaWorkloads() {
-  constexpr const char* kFigures1 =
-      "meta1.create meta1.stat meta1.list meta1.rename meta1.unlink";
-  constexpr const char* kFigures4 =
-      "meta4.create meta4.stat meta4.list meta4.rename meta4.unlink";
+  constexpr const char* kFigures1 = "meta1.create meta1.stat meta1.list meta1.rename meta1.unlink";
+  constexpr const char* kFigures4 = "meta4.create meta4.stat meta4.list meta4.rename meta4.unlink";
   return {
       {"meta1", kFigures1, "names in one directory, one thread", RunMeta1},
       {"meta4", kFigures4, "names in one directory, four threads", RunMeta4},

@@ -31,8 +31,8 @@ void RunSave1(Bench& bench) { SaveOne(bench, "save1", Durability::kNone); }
 void RunSave2(Bench& bench) { SaveOne(bench, "save2", Durability::kFsync); }
 
 CheckpointFile Shard(Bench& bench, int rank) {
-  return {bench.Path("__" + std::to_string(rank) + "_0.distcp"),
-          bench.options().size_mib / kShards, kSeed + 1 + static_cast<uint64_t>(rank)};
+  return {bench.Path("__" + std::to_string(rank) + "_0.distcp"), bench.options().size_mib / kShards,
+          kSeed + 1 + static_cast<uint64_t>(rank)};
 }
 
 // What torch's distributed checkpoints do last: a small file that makes the others count.

@@ -20,8 +20,8 @@ void ReadPages(Bench& bench, const std::string& path, uint64_t pages) {
   ChunkBuffer buffer;
   File in = File::OpenToRead(path);
   for (uint64_t i = 0; i < pages; i++) {
-    bool right = in.Read(buffer.data(), kPageSize) &&
-                 content.MatchesPage(buffer.data(), i, bench.whole());
+    bool right =
+        in.Read(buffer.data(), kPageSize) && content.MatchesPage(buffer.data(), i, bench.whole());
     if (!right) bench.CountWrong();
   }
 }
