@@ -16,9 +16,8 @@
 //          the devices kept: what it covered is written again, elsewhere.
 // Locks    mu_, then ExtentCache::mu_ and what is below it.
 //
-// Invariants (docs/invariants.md; tests/cache/write_back_test.cc)
-//   COMMIT-1  Data is durable before the map that names it.
-//   COMMIT-4  Freed space is not used again until the commit that freed it is durable.
+// Keeps COMMIT-1 (data is durable before the map that names it) and COMMIT-4 (freed space is not
+// used again too early): docs/invariants.md; tests/cache/write_back_test.cc.
 #pragma once
 
 #include <atomic>

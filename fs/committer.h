@@ -10,9 +10,8 @@
 // Threads  Called by write-back's commit thread; SyncMetadata from any.
 // Errors   kIo, kCorrupt, kNoSpace from the metadata store; nothing in memory changed then.
 //
-// Invariants (docs/invariants.md; tests/fs/committer_test.cc)
-//   COMMIT-2  After power loss a published name shows its predecessor or a whole version.
-//   COMMIT-3  fsync covers data, size and directory entry.
+// Keeps COMMIT-2 (a published name shows its predecessor or a whole version) and COMMIT-3 (fsync
+// covers data, size and name): docs/invariants.md; tests/fs/committer_test.cc.
 #pragma once
 
 #include <functional>

@@ -11,7 +11,7 @@
 // Threads  Start-up only.
 // Errors   kCorrupt (a record that does not decode), kIo, kNoSpace.
 //
-// Invariants (docs/invariants.md; tests/fs/condition_recovery_test.cc): COMMIT-2.
+// Keeps COMMIT-2: docs/invariants.md; tests/fs/condition_recovery_test.cc.
 #pragma once
 
 #include <cstdint>

@@ -59,8 +59,7 @@ void Conditions::Open(MetaBatch& batch, const Condition& condition) {
   RememberLocked(condition);
 }
 
-std::optional<Condition> Conditions::CloseName(MetaBatch& batch, InodeId parent,
-                                               uint64_t cookie) {
+std::optional<Condition> Conditions::CloseName(MetaBatch& batch, InodeId parent, uint64_t cookie) {
   MutexLock lock(mu_);
   auto found = by_name_.find(NameKey{parent, cookie});
   if (found == by_name_.end()) return std::nullopt;

@@ -27,11 +27,11 @@
 namespace terrace::fs {
 
 struct Condition {
-  InodeId parent;        // the directory that holds the name
-  uint64_t cookie = 0;   // the name's position in it (fs/meta/key_format.h)
-  InodeId inode;         // the file published under the name
-  Sequence needs;        // complete when the inode's durable sequence has reached this
-  InodeId predecessor;   // the inode that had the name before; kNoInode: none
+  InodeId parent;       // the directory that holds the name
+  uint64_t cookie = 0;  // the name's position in it (fs/meta/key_format.h)
+  InodeId inode;        // the file published under the name
+  Sequence needs;       // complete when the inode's durable sequence has reached this
+  InodeId predecessor;  // the inode that had the name before; kNoInode: none
   bool operator==(const Condition&) const = default;
 };
 

@@ -18,7 +18,7 @@ inline constexpr uint8_t kInodeRecordVersion = 1;
 
 struct InodeRecord {
   InodeId id;
-  uint32_t mode = 0;        // type and permission bits, as in stat
+  uint32_t mode = 0;  // type and permission bits, as in stat
   uint32_t nlink = 0;
   uint32_t uid = 0;
   uint32_t gid = 0;

@@ -43,9 +43,9 @@ Result<StoredName> DecodeStoredName(std::string_view bytes) {
   auto type = reader.Take<uint8_t>();
   if (!type) return Fail(Errc::kCorrupt, "directory entry: too short");
   StoredName entry{.inode = InodeId(*inode),
-                    .type = static_cast<uint32_t>(*type & kTypeMask) << kTypeShift,
-                    .has_siblings = (*type & kSiblingsFlag) != 0,
-                    .name = reader.rest()};
+                   .type = static_cast<uint32_t>(*type & kTypeMask) << kTypeShift,
+                   .has_siblings = (*type & kSiblingsFlag) != 0,
+                   .name = reader.rest()};
   if (entry.name.empty() != (entry.inode == kNoInode)) {
     return Fail(Errc::kCorrupt, "directory entry: a name without an inode or the reverse");
   }

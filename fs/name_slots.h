@@ -67,8 +67,7 @@ class NameSlots {
     bool stored = false;        // the store has a key for it
     bool had_siblings = false;  // as stored in slot 0
   };
-  NameSlots(InodeId parent, uint64_t first_cookie)
-      : parent_(parent), first_cookie_(first_cookie) {}
+  NameSlots(InodeId parent, uint64_t first_cookie) : parent_(parent), first_cookie_(first_cookie) {}
   Status AddStored(uint8_t number, std::string_view value);
   Slot& SlotAt(uint64_t cookie);
   Entry EntryOf(const Slot& slot) const;

@@ -37,7 +37,7 @@ namespace terrace::fs {
 class NamespaceChange;
 class NameSlots;
 
-inline constexpr size_t kNameSizeMax = 255;      // bytes
+inline constexpr size_t kNameSizeMax = 255;       // bytes
 inline constexpr uint32_t kLinkCountMax = 65000;  // names of a file, as ext4
 
 // What Make makes. mode holds the type (S_IFREG, S_IFDIR, S_IFLNK, S_IFIFO, S_IFSOCK, S_IFCHR,
@@ -51,8 +51,8 @@ struct NodeSpec {
 struct DirectoryEntry {
   std::string_view name;
   InodeId inode;
-  uint32_t type = 0;      // S_IFMT bits
-  uint64_t cookie = 0;    // pass it to List to go on behind this entry
+  uint32_t type = 0;    // S_IFMT bits
+  uint64_t cookie = 0;  // pass it to List to go on behind this entry
 };
 
 struct RenameFlags {
@@ -131,8 +131,7 @@ class Names {
   Status Retry(const std::function<Result<Outcome>(int attempt)>& attempt);
   Result<Outcome> TryUnlink(InodeId parent, std::string_view name, int attempt)
       TERRACE_EXCLUDES(names_mu_);
-  Result<Outcome> TryRename(const RenameRequest& request, int attempt)
-      TERRACE_EXCLUDES(names_mu_);
+  Result<Outcome> TryRename(const RenameRequest& request, int attempt) TERRACE_EXCLUDES(names_mu_);
   Result<RenamePlan> PlanRename(const RenameRequest& request) TERRACE_REQUIRES(names_mu_);
   Status CheckRename(const RenamePlan& plan) TERRACE_REQUIRES(names_mu_);
   // The inode that must be durable before the rename is allowed; kNoInode: none.
@@ -153,7 +152,7 @@ class Names {
   void ReapIfUnneeded(InodeId inode) TERRACE_EXCLUDES(names_mu_);
 
   Dependencies deps_;
-  Mutex names_mu_;  // before any Inode::mu
+  Mutex names_mu_;     // before any Inode::mu
   Mutex nameless_mu_;  // leaf
   // Inodes whose last name went during this mount and that were not handed to reap yet: the
   // kernel knows them, or a condition needs them. Whoever takes one out hands it to reap.

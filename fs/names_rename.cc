@@ -160,12 +160,11 @@ Result<bool> Names::LiesBelow(InodeId directory, InodeId ancestor) {
     TERRACE_ASSIGN_OR_RETURN(const InodeRecord record, RecordOf(directory));
     directory = record.parent;
   }
-  return Fail(Errc::kCorrupt, "the parents of directory " + std::to_string(directory.value()) +
-                                  " form a loop");
+  return Fail(Errc::kCorrupt,
+              "the parents of directory " + std::to_string(directory.value()) + " form a loop");
 }
 
-InodeId Names::UndurableBefore(const NamespaceChange& change, const RenamePlan& plan,
-                               int attempt) {
+InodeId Names::UndurableBefore(const NamespaceChange& change, const RenamePlan& plan, int attempt) {
   const auto must_wait = [&](InodeId parent, uint64_t cookie, const InodeRef& inode,
                              bool keeps_a_name) {
     if (!S_ISREG(change.Look(inode).mode)) return false;

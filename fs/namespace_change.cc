@@ -43,8 +43,7 @@ const InodeRecord& NamespaceChange::Look(const InodeRef& inode) const
   return inode->record;
 }
 
-bool NamespaceChange::DataIsDurable(const InodeRef& inode) const
-    TERRACE_NO_THREAD_SAFETY_ANALYSIS {
+bool NamespaceChange::DataIsDurable(const InodeRef& inode) const TERRACE_NO_THREAD_SAFETY_ANALYSIS {
   return inode->DataIsDurableLocked();
 }
 

@@ -143,8 +143,8 @@ class Checker {
     uint32_t expected = known.names;  // NAMES-1
     if (is_directory) expected = has_name ? 2 + known.subdirectories : 0;
     if (known.nlink != expected) {
-      Find(id, "nlink is " + std::to_string(known.nlink) + ", expected " +
-                   std::to_string(expected));
+      Find(id,
+           "nlink is " + std::to_string(known.nlink) + ", expected " + std::to_string(expected));
     }
     if (is_directory && known.names > 1) Find(id, "directory with several names");
     if (!has_name && !known.is_orphan) Find(id, "has no name and is no orphan");  // NAMES-2

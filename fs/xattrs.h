@@ -20,9 +20,9 @@
 
 namespace terrace::fs {
 
-inline constexpr size_t kXattrNameSizeMax = 255;          // bytes
-inline constexpr size_t kXattrValueSizeMax = 64 * 1024;   // bytes
-inline constexpr size_t kXattrListSizeMax = 64 * 1024;    // bytes: names and their final NULs
+inline constexpr size_t kXattrNameSizeMax = 255;         // bytes
+inline constexpr size_t kXattrValueSizeMax = 64 * 1024;  // bytes
+inline constexpr size_t kXattrListSizeMax = 64 * 1024;   // bytes: names and their final NULs
 
 // Whether names of this prefix are offered, and the name is well formed. Cheap: no look-up.
 // Errors: kUnsupported, kNameTooLong, kInvalid (nothing behind the prefix).

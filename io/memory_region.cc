@@ -107,7 +107,8 @@ Status MemoryRegion::Populate(uint64_t offset_bytes, uint64_t size_bytes) {
   // map lock, for which every growing heap would wait behind madvise; what it leaves to madvise
   // is quick. Huge pages come only through the mapping that asks for them. A refusal is madvise's
   // to report.
-  while (!huge_pages_ && ::fallocate(fd_, 0, static_cast<off_t>(offset_bytes), static_cast<off_t>(size_bytes)) !=
+  while (!huge_pages_ &&
+         ::fallocate(fd_, 0, static_cast<off_t>(offset_bytes), static_cast<off_t>(size_bytes)) !=
              0 &&
          errno == EINTR) {
   }

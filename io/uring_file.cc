@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cerrno>
 #include <deque>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +29,7 @@
 #include "base/mutex.h"
 #include "base/thread.h"
 #include "base/units.h"
+#include "io/transfer_limit.h"
 #include "io/uring_buffers.h"
 
 // A request takes one of queue_depth slots, or waits in order for one. Its slot's address is the
@@ -91,6 +93,35 @@ bool Advance(Request& request, uint64_t bytes) {
   return false;
 }
 
+uint64_t PartBytes(const Request& part) {
+  uint64_t bytes = 0;
+  for (const iovec& piece : part.pieces) bytes += piece.iov_len;
+  return bytes;
+}
+
+// The parts of one transfer; the last to complete reports the first failure, if there was one.
+class PartJoin {
+ public:
+  PartJoin(size_t count, IoDone done) : remaining_(count), done_(std::move(done)) {}
+
+  void Arrive(Status status) {
+    Status outcome;
+    {
+      MutexLock lock(mu_);
+      if (!status && outcome_) outcome_ = std::move(status);
+      if (--remaining_ > 0) return;
+      outcome = std::move(outcome_);
+    }
+    done_(std::move(outcome));
+  }
+
+ private:
+  Mutex mu_;
+  size_t remaining_ TERRACE_GUARDED_BY(mu_);
+  Status outcome_ TERRACE_GUARDED_BY(mu_);
+  const IoDone done_;
+};
+
 struct FileKind {
   bool is_block_device;
   uint64_t size_bytes;
@@ -127,6 +158,7 @@ class UringFile final : public File {
       : fd_(fd),
         path_(std::move(path)),
         is_block_device_(kind.is_block_device),
+        transfer_bytes_max_(TransferLimit(fd)),
         size_bytes_(kind.size_bytes),
         slots_(options.queue_depth) {}
   ~UringFile() override;
@@ -147,6 +179,7 @@ class UringFile final : public File {
   }
 
  private:
+  void Transfer(Request request) TERRACE_EXCLUDES(mu_);
   void Begin(Request request) TERRACE_EXCLUDES(mu_);
   void SubmitLocked(Request& request) TERRACE_REQUIRES(mu_);
   void PrepareTransfer(io_uring_sqe* entry, Request& request);
@@ -160,6 +193,7 @@ class UringFile final : public File {
   const int fd_;
   const std::string path_;
   const bool is_block_device_;
+  const uint64_t transfer_bytes_max_;
   bool registered_file_ = false;
   bool ring_ready_ = false;
   // Thread-safe by themselves.
@@ -218,17 +252,52 @@ UringFile::~UringFile() {
 }
 
 void UringFile::Read(uint64_t offset_bytes, std::vector<iovec> pieces, IoDone done) {
-  Begin({.operation = Operation::kRead,
-         .offset_bytes = offset_bytes,
-         .pieces = std::move(pieces),
-         .done = std::move(done)});
+  Transfer({.operation = Operation::kRead,
+            .offset_bytes = offset_bytes,
+            .pieces = std::move(pieces),
+            .done = std::move(done)});
 }
 
 void UringFile::Write(uint64_t offset_bytes, std::vector<iovec> pieces, IoDone done) {
-  Begin({.operation = Operation::kWrite,
-         .offset_bytes = offset_bytes,
-         .pieces = std::move(pieces),
-         .done = std::move(done)});
+  Transfer({.operation = Operation::kWrite,
+            .offset_bytes = offset_bytes,
+            .pieces = std::move(pieces),
+            .done = std::move(done)});
+}
+
+// Begins the transfer in parts of equal size that the device takes whole.
+void UringFile::Transfer(Request request) {
+  uint64_t bytes = 0;
+  for (const iovec& piece : request.pieces) bytes += piece.iov_len;
+  if (bytes <= transfer_bytes_max_ || !IsAligned(request.offset_bytes, request.pieces)) {
+    Begin(std::move(request));
+    return;
+  }
+  const uint64_t count = (bytes + transfer_bytes_max_ - 1) / transfer_bytes_max_;
+  const uint64_t part_bytes = RoundUp((bytes + count - 1) / count, kBlockSize);
+  std::vector<Request> parts;
+  for (const iovec& whole : request.pieces) {
+    iovec piece = whole;
+    while (piece.iov_len > 0) {
+      uint64_t at = parts.empty() ? part_bytes : PartBytes(parts.back());
+      if (at == part_bytes) {
+        parts.push_back({.operation = request.operation,
+                         .offset_bytes = request.offset_bytes + parts.size() * part_bytes,
+                         .pieces = {},
+                         .done = {}});
+        at = 0;
+      }
+      iovec taken{piece.iov_base, std::min<size_t>(piece.iov_len, part_bytes - at)};
+      parts.back().pieces.push_back(taken);
+      piece.iov_base = static_cast<std::byte*>(piece.iov_base) + taken.iov_len;
+      piece.iov_len -= taken.iov_len;
+    }
+  }
+  auto join = std::make_shared<PartJoin>(parts.size(), std::move(request.done));
+  for (Request& part : parts) {
+    part.done = [join](Status status) { join->Arrive(std::move(status)); };
+    Begin(std::move(part));
+  }
 }
 
 void UringFile::StartSync(IoDone done) {

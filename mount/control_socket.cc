@@ -117,9 +117,9 @@ void ControlSocket::Admit(LineSocket socket) {
     slot.thread = Thread("control-client", [this, &slot] { Serve(slot); });
     return;
   }
-  Status sent = socket.WriteLine(R"({"ok":false,"code":"busy","error":"too many clients"})",
-                                 std::chrono::milliseconds(100));
-  if (!sent) LogWarning("control socket: too many clients");
+  [[maybe_unused]] Status sent =
+      socket.WriteLine(R"({"ok":false,"code":"busy","error":"too many clients: try again"})",
+                       std::chrono::milliseconds(100));
 }
 
 void ControlSocket::Serve(Slot& slot) TERRACE_NO_THREAD_SAFETY_ANALYSIS {

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/status_latch.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "fs/open.h"
 #include "mount/kernel.h"
@@ -54,6 +55,15 @@ void SayWhatIsMissing() {
   }
 }
 
+void SayWhatIsServed(const MountConfig& config, fs::Volume& volume) {
+  const fs::VolumeStatus status = volume.GetStatus();
+  LogInfo("terrace " + std::string(Version()) + " serves " + config.session.mount_point +
+          " from store " + status.store_id + " on " + std::to_string(status.devices.size()) +
+          " device(s), " + FormatSize(status.dram.size_bytes) + " of DRAM, " +
+          std::string(ConnectionModeName(config.session.mode)) + " mode, kernel " +
+          KernelRelease());
+}
+
 }  // namespace
 
 void BlockEndSignals() {
@@ -85,9 +95,7 @@ tl::expected<std::unique_ptr<Engine>, MountFailure> Engine::Start(const MountCon
   engine->session_ = std::move(*session);
   Status services = engine->StartServices(config);
   if (!services) return failed(false, services.error());
-  LogInfo("terrace " + std::string(Version()) + " serves " + engine->mount_point_ + " (" +
-          std::string(ConnectionModeName(config.session.mode)) + " mode, kernel " +
-          KernelRelease() + ")");
+  SayWhatIsServed(config, *engine->volume_);
   SayWhatIsMissing();
   return engine;
 }

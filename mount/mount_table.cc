@@ -116,15 +116,20 @@ Result<std::vector<MountEntry>> ReadMountTable() {
 Result<std::string> CanonicalMountPoint(const std::string& path) {
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.ends_with('/')) trimmed.pop_back();
-  size_t slash = trimmed.rfind('/');
-  std::string name = slash == std::string::npos ? trimmed : trimmed.substr(slash + 1);
-  // Such a path has no name of its own; a symbolic link is followed if it can be.
+  const size_t slash = trimmed.rfind('/');
+  const std::string name = slash == std::string::npos ? trimmed : trimmed.substr(slash + 1);
+  // Such a path has no name of its own.
+  if (name.empty() || name == "." || name == "..") return RealPath(trimmed);
+  Result<std::string> canonical =
+      RealPath(slash == std::string::npos ? "." : trimmed.substr(0, slash + 1));
+  if (!canonical) return canonical;
+  if (!canonical->ends_with('/')) *canonical += '/';
+  *canonical += name;
+  TERRACE_ASSIGN_OR_RETURN(std::vector<MountEntry> table, ReadMountTable());
+  if (FindMountAt(table, *canonical)) return canonical;
+  // A symbolic link, or nothing.
   Result<std::string> whole = RealPath(trimmed);
-  if (whole || name.empty() || name == "." || name == "..") return whole;
-  std::string parent = slash == std::string::npos ? "." : trimmed.substr(0, slash + 1);
-  TERRACE_ASSIGN_OR_RETURN(std::string real, RealPath(parent));
-  if (!real.ends_with('/')) real += '/';
-  return real + name;
+  return whole ? whole : canonical;
 }
 
 std::optional<MountEntry> FindMountAt(const std::vector<MountEntry>& table,

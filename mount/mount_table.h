@@ -41,8 +41,8 @@ struct MountEntry {
 std::vector<MountEntry> ParseMountTable(std::string_view text);
 Result<std::vector<MountEntry>> ReadMountTable();
 
-// The path without symbolic links, "." and "..". The last component is not looked at, because
-// a FUSE mount of another user refuses even root.
+// The path without symbolic links, "." and "..". A mount point itself is not looked at: the
+// mount of another user refuses even root, and one whose daemon hangs does not answer.
 Result<std::string> CanonicalMountPoint(const std::string& path);
 
 // The topmost mount whose mount point is exactly this path (canonical).

@@ -55,6 +55,18 @@ std::vector<RawSetting> FlagSettings(const MountFlags& flags) {
   return settings;
 }
 
+// What a reader thread may hold of the DRAM tier before it has received anything, with a margin.
+constexpr uint64_t kDramPerReader = 4 * kMiB;
+
+Status CheckReaders(const MountConfig& config) {
+  const uint64_t needed = config.session.reader_threads * kDramPerReader;
+  if (needed <= config.volume.dram_bytes) return {};
+  return Fail(Errc::kInvalid, "reader_threads=" + std::to_string(config.session.reader_threads) +
+                                  ": too many for a DRAM tier of " +
+                                  FormatSize(config.volume.dram_bytes) +
+                                  ": each needs 4 MiB: give more --dram or fewer threads");
+}
+
 Status FillDefaults(MountConfig& config) {
   if (config.volume.store_paths.empty()) {
     std::error_code error;
@@ -66,6 +78,7 @@ Status FillDefaults(MountConfig& config) {
     config.volume.store_paths.push_back(DefaultStorePath());
   }
   if (config.volume.dram_bytes == 0) config.volume.dram_bytes = fs::DefaultDramBytes();
+  TERRACE_TRY(CheckReaders(config));
   config.volume.metadata_parent = DefaultMetadataParent();
   config.volume.root_uid = geteuid();
   config.volume.root_gid = getegid();

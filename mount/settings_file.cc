@@ -31,17 +31,20 @@ Result<std::string> ValueText(const toml::node& node, const std::string& where) 
   return Fail(Errc::kInvalid, where + ": neither a text, a number nor true or false");
 }
 
-Status AddSetting(const std::string& name, const toml::node& node, const std::string& path,
-                  std::vector<RawSetting>& settings) {
+Status AddValue(const std::string& name, const toml::node& node, const std::string& path,
+                std::vector<RawSetting>& settings) {
   const std::string origin = At(path, node.source());
-  if (const toml::array* items = node.as_array(); items != nullptr && name == "store") {
-    for (const toml::node& item : *items) {
-      TERRACE_TRY(AddSetting(name, item, path, settings));
-    }
-    return {};
-  }
   TERRACE_ASSIGN_OR_RETURN(std::string value, ValueText(node, origin + ": " + name));
   settings.push_back({.name = name, .value = std::move(value), .origin = origin});
+  return {};
+}
+
+// Only stores come as a list.
+Status AddSetting(const std::string& name, const toml::node& node, const std::string& path,
+                  std::vector<RawSetting>& settings) {
+  const toml::array* items = node.as_array();
+  if (items == nullptr || name != "store") return AddValue(name, node, path, settings);
+  for (const toml::node& item : *items) TERRACE_TRY(AddValue(name, item, path, settings));
   return {};
 }
 

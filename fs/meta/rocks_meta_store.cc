@@ -13,10 +13,10 @@
 //   damaged, and must not be completed with an empty table.
 // - Index and filter blocks live in the block cache, so that one number bounds all of it. Tables
 //   that answer many look-ups of missing keys have bloom filters, in memory as well.
-// - A reserve of free space (fs/meta/space_guard.h) keeps appends and flushes from failing. If one
-//   does fail, the log is not synced again before RocksDB has resumed with a new one: Debian's build
-//   has its assertions on, and one of them is against that. The same assertion ends the process
-//   when RocksDB's own LOG file can't grow, so there is none: its warnings go to our log.
+// - A reserve of free space (fs/meta/space_guard.h) keeps appends and flushes from failing. If
+//   one does fail, the log is not synced again before RocksDB has resumed with a new one: Debian's
+//   build has its assertions on, and one of them is against that. The same assertion ends the
+//   process when RocksDB's own LOG file can't grow, so there is none: its warnings go to our log.
 // - Files full of deletions are compacted early: a directory that was emptied is scanned for
 //   entries when it is removed.
 #include "fs/meta/rocks_meta_store.h"
@@ -49,8 +49,8 @@ namespace terrace::fs {
 namespace {
 
 struct TableTraits {
-  const char* name;     // of the column family; stored, never changes
-  bool point_lookups;   // bloom filters pay
+  const char* name;    // of the column family; stored, never changes
+  bool point_lookups;  // bloom filters pay
 };
 
 // Indexed by Table.
@@ -98,8 +98,8 @@ tl::unexpected<Error> ToError(const rocksdb::Status& status, const std::string& 
   }
   if (status.IsIOError() && (Contains(text, "/LOCK: Resource temporarily unavailable") ||
                              Contains(text, "lock hold by current process"))) {
-    return Fail(Errc::kBusy, context + "in use by another process (" + text +
-                                 "): unmount that mount first");
+    return Fail(Errc::kBusy,
+                context + "in use by another process (" + text + "): unmount that mount first");
   }
   if (status.IsIOError() && Contains(text, "Permission denied")) {
     return Fail(Errc::kPermission, context + text);
@@ -303,10 +303,10 @@ Result<std::unique_ptr<RocksMetaStore>> RocksMetaStore::Open(const std::string& 
                         MakeTableOptions({"default", false}, database->cache));
     rocksdb::DB* db = nullptr;
     const rocksdb::DBOptions db_options = MakeDbOptions(options, fresh);
-    status = options.read_only
-                 ? rocksdb::DB::OpenForReadOnly(db_options, directory, tables, &database->handles,
-                                                &db)
-                 : rocksdb::DB::Open(db_options, directory, tables, &database->handles, &db);
+    status =
+        options.read_only
+            ? rocksdb::DB::OpenForReadOnly(db_options, directory, tables, &database->handles, &db)
+            : rocksdb::DB::Open(db_options, directory, tables, &database->handles, &db);
     database->db.reset(db);
   } catch (const std::exception& exception) {
     return Fail(Errc::kIo, "metadata " + directory + ": open: " + exception.what());
@@ -322,8 +322,8 @@ RocksMetaStore::~RocksMetaStore() = default;
 
 Result<std::optional<std::string>> RocksMetaStore::Get(Table table, std::string_view key) {
   std::string value;
-  rocksdb::Status status = database_->db->Get(rocksdb::ReadOptions(), database_->HandleOf(table),
-                                              ToSlice(key), &value);
+  rocksdb::Status status =
+      database_->db->Get(rocksdb::ReadOptions(), database_->HandleOf(table), ToSlice(key), &value);
   if (status.IsNotFound()) return std::nullopt;
   if (!status.ok()) return ToError(status, database_->directory, "read");
   return value;

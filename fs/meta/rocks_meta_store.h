@@ -23,9 +23,9 @@ namespace terrace::fs {
 struct RocksMetaOptions {
   bool create_if_missing = false;
   bool read_only = false;
-  uint64_t block_cache_bytes = 32ull << 20;    // data, index and filter blocks together
-  uint64_t write_buffer_bytes = 16ull << 20;   // all column families together
-  uint64_t wal_bytes_max = 12ull << 20;        // what an engine that died leaves to replay
+  uint64_t block_cache_bytes = 32ull << 20;   // data, index and filter blocks together
+  uint64_t write_buffer_bytes = 16ull << 20;  // all column families together
+  uint64_t wal_bytes_max = 12ull << 20;       // what an engine that died leaves to replay
   int open_files_max = 256;
 };
 

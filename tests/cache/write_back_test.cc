@@ -21,6 +21,26 @@ constexpr int64_t kNever = 3'600'000'000'000;  // an hour
 
 using Extents = std::vector<ExtentRef>;
 
+// Lets the time of a manual clock go by, fast, as long as it lives.
+class PassingTime {
+ public:
+  explicit PassingTime(ManualClock& clock)
+      : thread_([this, &clock] {
+          while (!stop_) {
+            clock.AdvanceNs(10'000'000);
+            std::this_thread::yield();
+          }
+        }) {}
+  ~PassingTime() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
 class WriteBackTest : public CacheFixture {
  protected:
   explicit WriteBackTest(size_t device_count = 1) : CacheFixture(device_count) {}
@@ -240,20 +260,16 @@ TEST_F(TwoDeviceWriteBackTest, WritesInFlightDuringAFailedBarrierGoOutAgain) {  
   StatusLatch both;
   write_back_->Flush({a, b}, [&](Status status) { both.Set(std::move(status)); });
   while (memory(1).kept_count() == 0) std::this_thread::yield();
-  // One of the two is on device 0, the other one is kept.
+  // One of the two is on device 0, the other one is kept. Now a barrier of device 0 fails.
   fault(0).Arm({.kind = io::FaultKind::kFailSync});
   ExtentRef c = AddDirty(PatternOf(3, 70'000));
-  fault(1).Arm({.kind = io::FaultKind::kFailSync});
-  EXPECT_FALSE(Flush({}).has_value() && Flush({c}).has_value());
-  fault(0).Disarm();
-  fault(1).Disarm();
+  EXPECT_EQ(Flush({c}).error().code, Errc::kIo);
   memory(1).Resume();
-  (void)both.Wait();
-  clock_.AdvanceNs(2'000'000'000);
-  ASSERT_TRUE(Flush({a, b, c}).has_value());
-  // Each went out twice: once for the failed barrier.
-  EXPECT_GE(store().Statuses()[0].written_bytes + store().Statuses()[1].written_bytes,
-            2 * 2 * RoundUp(70'000, kBlockSize));
+  PassingTime time(clock_);  // for the pause after an error
+  EXPECT_TRUE(both.Wait().has_value());
+  ASSERT_TRUE(Flush({c}).has_value());
+  EXPECT_EQ(store().Statuses()[0].written_bytes + store().Statuses()[1].written_bytes,
+            2 * 3 * RoundUp(70'000, kBlockSize));
   memory(0).LoseUnsynced();
   memory(1).LoseUnsynced();
   EXPECT_EQ(OnDevice(a->id()), PatternOf(1, 70'000));
@@ -345,13 +361,13 @@ TEST_F(WriteBackTest, FlushAllTakesWhatIsAnywhereOnItsWay) {
 // comes: the flush must not report success without it.
 TEST_F(WriteBackTest, FlushAllCountsWhatABarrierThrowsBack) {
   Start(kNever);
-  for (int round = 0; round < 50; round++) {
+  PassingTime time(clock_);
+  for (int round = 0; round < 3; round++) {
     fault().Arm({.kind = io::FaultKind::kFailSync});
     ExtentRef extent = AddDirty(PatternOf(1, 1000));
     write_back_->Flush({extent}, [](Status) {});
     bool flushed = FlushAll().has_value();
     EXPECT_TRUE(!flushed || extent->durable());
-    clock_.AdvanceNs(2'000'000'000);
     ASSERT_TRUE(FlushAll().has_value());
     EXPECT_TRUE(extent->durable());
     fault().Disarm();
@@ -363,17 +379,8 @@ TEST_F(WriteBackTest, StopWritesEverythingThoughADeviceFailsForAMoment) {
   Extents extents;
   for (int i = 0; i < 3000; i++) extents.push_back(AddDirty(PatternOf(i, 100)));
   fault().Arm({.kind = io::FaultKind::kFailWrite, .times = 2});
-  // The pause after an error is the manual clock's.
-  std::atomic<bool> stop{false};
-  std::thread time([&] {
-    while (!stop) {
-      clock_.AdvanceNs(100'000'000);
-      std::this_thread::yield();
-    }
-  });
+  PassingTime time(clock_);  // for the pause after an error
   EXPECT_TRUE(Stop().has_value());
-  stop = true;
-  time.join();
   for (const ExtentRef& extent : extents) EXPECT_TRUE(extent->durable());
 }
 
@@ -381,16 +388,8 @@ TEST_F(WriteBackTest, StopGivesUpOnADeadDeviceAndSaysSo) {
   Start(kNever);
   ExtentRef extent = AddDirty(PatternOf(1, 1000));
   fault().Arm({.kind = io::FaultKind::kFailSync, .times = io::Fault::kForever});
-  std::atomic<bool> stop{false};
-  std::thread time([&] {
-    while (!stop) {
-      clock_.AdvanceNs(100'000'000);
-      std::this_thread::yield();
-    }
-  });
+  PassingTime time(clock_);
   EXPECT_EQ(Stop().error().code, Errc::kIo);
-  stop = true;
-  time.join();
   EXPECT_FALSE(extent->durable());
   extent.reset();
   EXPECT_EQ(store().reserved_bytes(), 0u);

@@ -18,7 +18,7 @@
 namespace terrace::fs {
 namespace {
 
-constexpr uint64_t kWhole = 5000;    // size of a file that was written to its end
+constexpr uint64_t kWhole = 5000;  // size of a file that was written to its end
 constexpr uint64_t kPredecessor = 3000;
 
 InodeRecord RecordOf(MetaStore& store, InodeId inode) {

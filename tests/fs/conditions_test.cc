@@ -50,6 +50,12 @@ TEST_F(ConditionsTest, EncodingRoundTripAndDamage) {
   EXPECT_EQ(CodeOf(DecodeCondition(key.substr(1), value)), Errc::kCorrupt);
 }
 
+// A store on disk depends on these bytes: docs/format.md.
+TEST_F(ConditionsTest, BytesAreStable) {
+  EXPECT_EQ(EncodeCondition(first_),
+            std::string("\x0a\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0", 24));
+}
+
 TEST_F(ConditionsTest, OpensAndFinds) {
   for (const Condition& condition : {first_, second_, third_}) Open(condition);
   EXPECT_EQ(conditions_.size(), 3u);

@@ -83,7 +83,8 @@ TEST(IdSource, ThreadsGetDifferentNumbers) {
 }
 
 TEST(IdSource, DamagedReservationIsCorrupt) {
-  for (const std::string& value : {std::string("short"), std::string(8, '\0'), std::string(9, 'x')}) {
+  const std::string values[] = {"short", std::string(8, '\0'), std::string(9, 'x')};
+  for (const std::string& value : values) {
     MemoryMetaStore meta;
     MetaBatch batch;
     batch.Put(Table::kSystem, kInodesReservedKey, value);

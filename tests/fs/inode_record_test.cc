@@ -43,17 +43,18 @@ TEST(InodeRecord, RoundTrip) {
 TEST(InodeRecord, BytesAreStable) {
   const std::string bytes = EncodeInodeRecord(Sample());
   const unsigned char golden[] = {
-      1,                                                   // version
-      0xff, 0xa1, 0, 0, 3, 0, 0, 0, 0xe8, 3, 0, 0,         // mode, nlink, uid
-      0xff, 0xff, 0xff, 0xff, 2, 1, 0, 0, 0, 0, 0, 0,      // gid, rdev
-      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,      // size
-      0, 0x10, 0, 0, 0, 0, 0, 0,                           // allocated
-      0, 0, 0, 0, 0, 0, 0, 0x80,                           // atime
-      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,      // mtime
-      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,      // ctime
-      1, 0, 0, 0, 0, 0, 0, 0, 77, 0, 0, 0, 0, 0, 0, 0,     // btime, durable sequence
-      1, 0, 0, 0, 0, 0, 0, 0, 6, 0,                        // parent, length of the target
-      '.', '.', '/', 'a', ' ', 'b'};
+      1,                                                              // version
+      0xff, 0xa1, 0,    0,    3,    0,    0,    0,    0xe8, 3, 0, 0,  // mode, nlink, uid
+      0xff, 0xff, 0xff, 0xff, 2,    1,    0,    0,    0,    0, 0, 0,  // gid, rdev
+      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,                 // size
+      0,    0x10, 0,    0,    0,    0,    0,    0,                    // allocated
+      0,    0,    0,    0,    0,    0,    0,    0x80,                 // atime
+      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,                 // mtime
+      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,                 // ctime
+      1,    0,    0,    0,    0,    0,    0,    0,    77,   0, 0, 0,
+      0,    0,    0,    0,                                      // btime, durable sequence
+      1,    0,    0,    0,    0,    0,    0,    0,    6,    0,  // parent, length of the target
+      '.',  '.',  '/',  'a',  ' ',  'b'};
   EXPECT_EQ(bytes, std::string(reinterpret_cast<const char*>(golden), sizeof golden));
 }
 

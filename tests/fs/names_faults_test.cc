@@ -35,9 +35,9 @@ struct Visible {
 
 std::string Describe(const Attributes& attributes) {
   std::string text = std::to_string(attributes.inode.value());
-  for (int64_t number : {int64_t{attributes.mode}, int64_t{attributes.nlink},
-                         static_cast<int64_t>(attributes.size_bytes), attributes.mtime_ns,
-                         attributes.ctime_ns}) {
+  for (int64_t number :
+       {int64_t{attributes.mode}, int64_t{attributes.nlink},
+        static_cast<int64_t>(attributes.size_bytes), attributes.mtime_ns, attributes.ctime_ns}) {
     text += ' ' + std::to_string(number);
   }
   return text;

@@ -30,8 +30,8 @@ class NamesTest : public testing::TestWithParam<StoreKind> {
   TestNamespace ns_{*store_};
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, NamesTest,
-                         testing::Values(StoreKind::kMemory, StoreKind::kRocks), StoreKindName);
+INSTANTIATE_TEST_SUITE_P(Stores, NamesTest, testing::Values(StoreKind::kMemory, StoreKind::kRocks),
+                         StoreKindName);
 
 TEST_P(NamesTest, RootIsMadeOnce) {
   const Attributes root = ns_.Stat(kRootInode);
@@ -79,15 +79,15 @@ TEST_P(NamesTest, EveryTypeCanBeMade) {
 
 TEST_P(NamesTest, SymbolicLinks) {
   const std::string longest(4095, 't');
-  ASSERT_TRUE(ns_.names->Make(kRootInode, "l",
-                              {.mode = S_IFLNK | 0777, .symlink_target = longest}, ns_.caller));
+  ASSERT_TRUE(ns_.names->Make(kRootInode, "l", {.mode = S_IFLNK | 0777, .symlink_target = longest},
+                              ns_.caller));
   const InodeId link = ns_.Find(kRootInode, "l");
   EXPECT_EQ(ns_.names->ReadLink(link).value(), longest);
   EXPECT_EQ(ns_.Stat(link).size_bytes, 4095u);
-  EXPECT_EQ(CodeOf(ns_.names->Make(kRootInode, "m",
-                                   {.mode = S_IFLNK | 0777, .symlink_target = longest + "t"},
-                                   ns_.caller)),
-            Errc::kNameTooLong);
+  EXPECT_EQ(
+      CodeOf(ns_.names->Make(
+          kRootInode, "m", {.mode = S_IFLNK | 0777, .symlink_target = longest + "t"}, ns_.caller)),
+      Errc::kNameTooLong);
   EXPECT_EQ(CodeOf(ns_.names->Make(kRootInode, "m", {.mode = S_IFLNK | 0777}, ns_.caller)),
             Errc::kNotFound);
   EXPECT_EQ(CodeOf(ns_.names->ReadLink(kRootInode)), Errc::kInvalid);
@@ -95,8 +95,8 @@ TEST_P(NamesTest, SymbolicLinks) {
 }
 
 TEST_P(NamesTest, GroupIsInheritedBelowSetgidDirectories) {
-  auto shared = ns_.names->Make(kRootInode, "shared", {.mode = S_IFDIR | 02775},
-                                {.uid = 1, .gid = 50});
+  auto shared =
+      ns_.names->Make(kRootInode, "shared", {.mode = S_IFDIR | 02775}, {.uid = 1, .gid = 50});
   ASSERT_TRUE(shared);
   auto file = Make(shared->inode, "file", S_IFREG | 0644);
   EXPECT_EQ(file->gid, 50u);
@@ -189,8 +189,8 @@ TEST_P(NamesTest, HardLinks) {
   EXPECT_EQ(ns_.Stat(made->inode).ctime_ns, ns_.clock.WallNs());
   EXPECT_TRUE(ns_.reaped.empty());
   // A symbolic link may be linked as well, as on ext4.
-  auto symlink = ns_.names->Make(kRootInode, "s", {.mode = S_IFLNK | 0777, .symlink_target = "t"},
-                                 ns_.caller);
+  auto symlink =
+      ns_.names->Make(kRootInode, "s", {.mode = S_IFLNK | 0777, .symlink_target = "t"}, ns_.caller);
   EXPECT_TRUE(ns_.names->Link(symlink->inode, kRootInode, "s2"));
 }
 

@@ -16,9 +16,8 @@ namespace {
 
 TEST(Reaper, FreesEachToItsEnd) {
   std::map<uint64_t, int> steps;  // only the reaper's thread and, after Drain, this one
-  Reaper reaper([&](InodeId inode) {
-    return ++steps[inode.value()] < static_cast<int>(inode.value());
-  });
+  Reaper reaper(
+      [&](InodeId inode) { return ++steps[inode.value()] < static_cast<int>(inode.value()); });
   reaper.Drain();
   for (uint64_t inode = 1; inode <= 20; inode++) reaper.Enqueue(InodeId(inode));
   reaper.Drain();

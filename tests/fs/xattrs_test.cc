@@ -32,8 +32,8 @@ class XattrsTest : public testing::TestWithParam<StoreKind> {
   const InodeId other_ = ns_.File(kRootInode, "other");
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, XattrsTest,
-                         testing::Values(StoreKind::kMemory, StoreKind::kRocks), StoreKindName);
+INSTANTIATE_TEST_SUITE_P(Stores, XattrsTest, testing::Values(StoreKind::kMemory, StoreKind::kRocks),
+                         StoreKindName);
 
 TEST_P(XattrsTest, SetGetListRemove) {
   ASSERT_TRUE(editor_.SetXattr(file_, "user.a", std::string("\0v", 2), {}));
@@ -52,8 +52,7 @@ TEST_P(XattrsTest, SetGetListRemove) {
 }
 
 TEST_P(XattrsTest, CreateAndReplace) {
-  EXPECT_EQ(CodeOf(editor_.SetXattr(file_, "user.a", "1", {.replace = true})),
-            Errc::kNoAttribute);
+  EXPECT_EQ(CodeOf(editor_.SetXattr(file_, "user.a", "1", {.replace = true})), Errc::kNoAttribute);
   EXPECT_TRUE(editor_.SetXattr(file_, "user.a", "1", {.create = true}));
   EXPECT_EQ(CodeOf(editor_.SetXattr(file_, "user.a", "2", {.create = true})), Errc::kExists);
   EXPECT_TRUE(editor_.SetXattr(file_, "user.a", "2", {.replace = true}));
@@ -91,8 +90,7 @@ TEST_P(XattrsTest, UserAttributesAreForFilesAndDirectories) {
   const InodeId directory = ns_.Directory(kRootInode, "d");
   EXPECT_TRUE(editor_.SetXattr(directory, "user.a", "v", {}));
   for (uint32_t type : {S_IFLNK, S_IFIFO, S_IFSOCK}) {
-    const InodeId inode =
-        ns_.MakeForgotten(kRootInode, std::to_string(type), type | 0600).value();
+    const InodeId inode = ns_.MakeForgotten(kRootInode, std::to_string(type), type | 0600).value();
     EXPECT_EQ(CodeOf(editor_.SetXattr(inode, "user.a", "v", {})), Errc::kPermission);
     EXPECT_EQ(CodeOf(editor_.RemoveXattr(inode, "user.a")), Errc::kPermission);
     EXPECT_TRUE(editor_.SetXattr(inode, "trusted.a", "v", {}));

@@ -142,7 +142,8 @@ TEST_F(ControlSocketTest, TooManyClientsAreTold) {
   std::string refused;
   for (int i = 0; i < 20 && refused.empty(); i++) {
     LineSocket socket(ConnectRaw());
-    ASSERT_TRUE(socket.WriteLine("x", kPatience));
+    // May fail: a refused client is not listened to.
+    [[maybe_unused]] Status asked = socket.WriteLine("x", kPatience);
     // Whoever is admitted hears nothing yet.
     Result<std::string> line = socket.ReadLine(std::chrono::milliseconds(50));
     if (line) refused = *line;

@@ -133,6 +133,13 @@ TEST_F(SettingsTest, ValuesThatMakeNoSense) {
   }
 }
 
+TEST_F(SettingsTest, ReadersMustFitIntoTheDramTier) {
+  EXPECT_THAT(ErrorOf({.dram = "64M", .options = {"reader_threads=17"}}),
+              HasSubstr("reader_threads=17"));
+  EXPECT_TRUE(
+      BuildMountConfig({.stores = {"/s"}, .dram = "64M", .options = {"reader_threads=16"}}));
+}
+
 TEST_F(SettingsTest, UnknownNamesAreErrorsWithTheNearest) {
   EXPECT_EQ(ErrorOf({.options = {"chache=auto"}}),
             "-o chache: no such setting: did you mean cache?");

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/unique_fd.h"
+#include "mount/process_watch.h"
 #include "tests/support/io_support.h"
 #include "tests/support/mounted_store.h"
 
@@ -216,9 +217,11 @@ TEST_F(VerbsTest, UmountWaitsForDurabilityAndForTheDaemon) {
   for (int round = 0; round < 5; round++) {
     const std::string name = store.Path("file" + std::to_string(round));
     WriteFile(name, std::string(200'000, static_cast<char>('a' + round)));
-    const pid_t engine = store.engine_pid();
-    store.Unmount();
-    EXPECT_NE(kill(engine, 0), 0) << "the daemon is gone when umount returns";
+    Result<ProcessWatch> engine = ProcessWatch::Open(store.engine_pid());
+    ASSERT_TRUE(engine);
+    ASSERT_EQ(Terrace({"umount", store.mount_point()}).exit_code, kOk);
+    EXPECT_TRUE(engine->WaitForExit(std::chrono::milliseconds(1))) << "gone when umount returns";
+    EXPECT_TRUE(store.WaitForEngine());
     store.Mount();  // at once
     EXPECT_EQ(ReadFile(name), std::string(200'000, static_cast<char>('a' + round)));
   }
@@ -285,7 +288,7 @@ TEST_F(VerbsTest, FormatThenMount) {
   const ProgramResult formatted = Terrace({"format", "--store", a, "--store", b});
   EXPECT_EQ(formatted.exit_code, kOk) << formatted.output;
   EXPECT_THAT(formatted.output, HasSubstr("on 2 devices"));
-  ExpectError(Terrace(MountCommand(a, mount_point)), kStoreRefused, a);
+  ExpectError(Terrace(MountCommand(a, mount_point)), kStoreRefused, "device 1 is missing");
   const ProgramResult mounted =
       Terrace({"mount", "--store", a, "--store", b, "--dram", "64M", mount_point});
   ASSERT_EQ(mounted.exit_code, kOk) << mounted.output;

@@ -90,15 +90,15 @@ class TestNamespace {
     auto opened = IdSource::Open(meta);
     EXPECT_TRUE(opened);
     ids = std::move(*opened);
-    names = std::make_unique<Names>(Names::Dependencies{
-        .meta = meta,
-        .inodes = inodes,
-        .ids = *ids,
-        .conditions = conditions,
-        .clock = clock,
-        .name_hash_seed = kTestSeed,
-        .make_durable = [this](InodeId inode) { return MakeDurable(inode); },
-        .reap = [this](InodeId inode) { Reap(inode); }});
+    names = std::make_unique<Names>(
+        Names::Dependencies{.meta = meta,
+                            .inodes = inodes,
+                            .ids = *ids,
+                            .conditions = conditions,
+                            .clock = clock,
+                            .name_hash_seed = kTestSeed,
+                            .make_durable = [this](InodeId inode) { return MakeDurable(inode); },
+                            .reap = [this](InodeId inode) { Reap(inode); }});
     Status root = names->EnsureRoot({.uid = 0, .gid = 0});
     EXPECT_TRUE(root);
   }
