@@ -14,11 +14,11 @@ namespace terrace {
 
 }  // namespace terrace
 
-#define TERRACE_ASSERT(expr)                                       \
-  do {                                                             \
-    if (!(expr)) [[unlikely]] {                                    \
-      ::terrace::AssertFailed(#expr, __FILE__, __LINE__);          \
-    }                                                              \
+#define TERRACE_ASSERT(expr)                              \
+  do {                                                    \
+    if (!(expr)) [[unlikely]] {                           \
+      ::terrace::AssertFailed(#expr, __FILE__, __LINE__); \
+    }                                                     \
   } while (false)
 
 #ifdef NDEBUG

@@ -17,26 +17,26 @@
 namespace terrace {
 
 enum class Errc {
-  kNotFound,         // no such name, inode, key or attribute
-  kExists,           // the name is taken
-  kNotDirectory,     // a directory was needed
-  kIsDirectory,      // anything but a directory was needed
-  kNotEmpty,         // the directory still holds entries
-  kInvalid,          // an argument or a flag makes no sense
-  kNameTooLong,      // a name of more than 255 bytes, an xattr name too long
-  kNoSpace,          // the store is full
-  kTooLarge,         // a size or an offset beyond the limit of a file
-  kTooManyLinks,     // link count at its limit
-  kPermission,       // not allowed for this caller
-  kReadOnly,         // the mount is read-only
-  kNoAttribute,      // no such extended attribute
-  kRange,            // the caller's buffer is too small
-  kBusy,             // a bound is reached or the object is in use; try again later
-  kCorrupt,          // stored bytes fail their check; never wrong bytes
-  kIo,               // a device or the host failed
-  kUnsupported,      // the operation is not offered here
-  kNoMemory,         // the pool has no room
-  kShutdown,         // the engine is stopping
+  kNotFound,      // no such name, inode, key or attribute
+  kExists,        // the name is taken
+  kNotDirectory,  // a directory was needed
+  kIsDirectory,   // anything but a directory was needed
+  kNotEmpty,      // the directory still holds entries
+  kInvalid,       // an argument or a flag makes no sense
+  kNameTooLong,   // a name of more than 255 bytes, an xattr name too long
+  kNoSpace,       // the store is full
+  kTooLarge,      // a size or an offset beyond the limit of a file
+  kTooManyLinks,  // link count at its limit
+  kPermission,    // not allowed for this caller
+  kReadOnly,      // the mount is read-only
+  kNoAttribute,   // no such extended attribute
+  kRange,         // the caller's buffer is too small
+  kBusy,          // a bound is reached or the object is in use; try again later
+  kCorrupt,       // stored bytes fail their check; never wrong bytes
+  kIo,            // a device or the host failed
+  kUnsupported,   // the operation is not offered here
+  kNoMemory,      // the pool has no room
+  kShutdown,      // the engine is stopping
 };
 
 // A stable lower-case word for logs and JSON, for instance "no space".
@@ -71,20 +71,20 @@ std::string Describe(const Error& error);
 #define TERRACE_CONCAT(a, b) TERRACE_CONCAT_INNER(a, b)
 
 // Evaluates expr; returns its error from the enclosing function if it failed.
-#define TERRACE_TRY(expr)                                                           \
-  do {                                                                              \
-    auto terrace_try_result = (expr);                                               \
-    if (!terrace_try_result) {                                                      \
+#define TERRACE_TRY(expr)                                                               \
+  do {                                                                                  \
+    auto terrace_try_result = (expr);                                                   \
+    if (!terrace_try_result) {                                                          \
       return ::tl::unexpected<::terrace::Error>(std::move(terrace_try_result).error()); \
-    }                                                                               \
+    }                                                                                   \
   } while (false)
 
 // Evaluates expr; binds lhs to its value or returns its error from the enclosing function.
 #define TERRACE_ASSIGN_OR_RETURN(lhs, expr) \
   TERRACE_ASSIGN_OR_RETURN_INNER(TERRACE_CONCAT(terrace_result_, __LINE__), lhs, expr)
-#define TERRACE_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr)                    \
-  auto tmp = (expr);                                                      \
-  if (!tmp) {                                                             \
-    return ::tl::unexpected<::terrace::Error>(std::move(tmp).error());    \
-  }                                                                       \
+#define TERRACE_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr)                 \
+  auto tmp = (expr);                                                   \
+  if (!tmp) {                                                          \
+    return ::tl::unexpected<::terrace::Error>(std::move(tmp).error()); \
+  }                                                                    \
   lhs = std::move(*tmp)

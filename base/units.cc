@@ -21,8 +21,8 @@ struct Number {
 Result<Number> SplitNumber(std::string_view text, std::string_view kind) {
   size_t digits = 0;
   bool dot = false;
-  while (digits < text.size() &&
-         (std::isdigit(static_cast<unsigned char>(text[digits])) || (text[digits] == '.' && !dot))) {
+  while (digits < text.size() && (std::isdigit(static_cast<unsigned char>(text[digits])) ||
+                                  (text[digits] == '.' && !dot))) {
     dot = dot || text[digits] == '.';
     digits++;
   }

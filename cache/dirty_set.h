@@ -39,7 +39,7 @@ class DirtySet {
 
   struct Limits {
     uint64_t bytes_max = 0;
-    int64_t lazy_before_ns = 0;  // lazy extents born before this are due; INT64_MAX: all
+    int64_t lazy_before_ns = 0;        // lazy extents born before this are due; INT64_MAX: all
     uint64_t streaming_bytes_min = 0;  // take streaming extents only when that many wait…
     int64_t streaming_before_ns = 0;   // …or when the oldest was born before this
   };
@@ -70,9 +70,7 @@ class DirtySet {
     Extent* head = nullptr;
     Extent* tail = nullptr;
   };
-  Queue& QueueOf(uint8_t list) TERRACE_REQUIRES(mu_) {
-    return list == kLazy ? lazy_ : streaming_;
-  }
+  Queue& QueueOf(uint8_t list) TERRACE_REQUIRES(mu_) { return list == kLazy ? lazy_ : streaming_; }
   void PushLocked(Extent& extent, uint8_t list) TERRACE_REQUIRES(mu_);
   void PushFrontLocked(Extent& extent, uint8_t list) TERRACE_REQUIRES(mu_);
   void UnlinkLocked(Extent& extent) TERRACE_REQUIRES(mu_);

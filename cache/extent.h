@@ -95,9 +95,9 @@ class Extent final : public EvictionPolicy::Node, public std::enable_shared_from
   std::atomic<bool> retired_{false};  // a commit removed its last map entry
   std::atomic<uint32_t> pins_{0};     // readers of the buffer; rises only under ExtentCache::mu_
 
-  Buffer buffer_;            // ExtentCache::mu_ when kClean; else set once before sharing
+  Buffer buffer_;  // ExtentCache::mu_ when kClean; else set once before sharing
   std::shared_ptr<Extent> resident_self_;  // ExtentCache::mu_: the cache's own share while linked
-  io::ExtentRecord record_;  // written by WriteBack before kWritten, constant from kClean on
+  io::ExtentRecord record_;       // written by WriteBack before kWritten, constant from kClean on
   uint64_t failed_barriers_ = 0;  // WriteBack: how many there were when it was submitted
 
   // DirtySet::mu_.

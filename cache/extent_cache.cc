@@ -3,11 +3,12 @@
 
 // A read pins what is in DRAM and takes the buffers for everything else at once, or none of them: a
 // reader that waits for memory lets go of what it has, so that readers cannot wait for each other.
-// A read that needs more than a share of DRAM (a badly fragmented range in a small pool) is
+// A read that would hold more than a share of DRAM (a badly fragmented range in a small pool) is
 // gathered part by part into one buffer.
 #include "cache/extent_cache.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 
@@ -45,6 +46,18 @@ BlockSpan SpanOf(const ReadPiece& piece) {
   auto first = static_cast<uint32_t>(piece.offset / kChecksumBlockSize);
   auto last = static_cast<uint32_t>((piece.offset + piece.size - 1) / kChecksumBlockSize);
   return {first, last - first + 1};
+}
+
+// What an extent, or some blocks of it, take of the pool.
+uint64_t PoolBytes(uint64_t size_bytes) {
+  return std::bit_ceil(std::max<uint64_t>(size_bytes, kBlockSize));
+}
+uint64_t PoolBytes(const std::vector<ReadPiece>& pieces) {
+  uint64_t bytes = 0;
+  for (const ReadPiece& piece : pieces) {
+    if (piece.extent != nullptr) bytes += PoolBytes(piece.extent->size_bytes());
+  }
+  return bytes;
 }
 
 void CopyPieces(const PinnedBytes& bytes, std::byte* into) {
@@ -276,6 +289,8 @@ bool ExtentCache::PinLocked(ReadJoin& join, size_t index) {
 
 void ExtentCache::PinForRead(std::vector<ReadPiece> wanted, FetchMode mode, PinDone done) {
   auto join = std::make_shared<ReadJoin>(std::move(wanted), std::move(done));
+  const bool divisible =
+      join->wanted.size() > 1 && PoolBytes(join->wanted) > read_bytes_max_ / 2;
   for (;;) {
     uint64_t epoch = RoomEpoch();
     std::vector<Missing> missing = PinPresent(*join, mode);
@@ -283,14 +298,10 @@ void ExtentCache::PinForRead(std::vector<ReadPiece> wanted, FetchMode mode, PinD
     uint64_t needed_bytes = 0;
     for (const Missing& one : missing) {
       absent += one.indexes.size();
-      needed_bytes += one.buffer_bytes;
+      needed_bytes += PoolBytes(one.buffer_bytes);
     }
-    if (needed_bytes > read_bytes_max_ && join->wanted.size() > 1) {
-      join->Unpin();
-      ReadInParts(std::move(join->wanted), mode, std::move(join->done));
-      return;
-    }
-    if (TakeBuffers(missing)) {
+    const bool too_much = divisible && needed_bytes > read_bytes_max_;
+    if (!too_much && TakeBuffers(missing)) {
       misses_.fetch_add(absent, std::memory_order_relaxed);
       hits_.fetch_add(join->present - absent, std::memory_order_relaxed);
       join->remaining += absent;
@@ -298,13 +309,19 @@ void ExtentCache::PinForRead(std::vector<ReadPiece> wanted, FetchMode mode, PinD
       join->Arrive({});
       return;
     }
+    missing.clear();
     join->Unpin();
+    if (divisible) {  // what it pins may be what it lacks
+      ReadInParts(std::move(join->wanted), mode, std::move(join->done));
+      return;
+    }
     WaitForRoom(epoch);
   }
 }
 
 std::vector<ExtentCache::Missing> ExtentCache::PinPresent(ReadJoin& join, FetchMode mode) {
   std::vector<Missing> by_extent;
+  std::unordered_map<const Extent*, size_t> positions;  // in by_extent
   {
     MutexLock lock(mu_);
     join.present = 0;
@@ -313,14 +330,9 @@ std::vector<ExtentCache::Missing> ExtentCache::PinPresent(ReadJoin& join, FetchM
       if (extent == nullptr) continue;
       join.present++;
       if (PinLocked(join, i)) continue;
-      auto same = std::find_if(by_extent.rbegin(), by_extent.rend(), [&](const Missing& one) {
-        return join.wanted[one.indexes.front()].extent == extent;
-      });
-      if (same == by_extent.rend()) {
-        by_extent.push_back({{i}, true, extent->size_bytes(), {}});
-      } else {
-        same->indexes.push_back(i);
-      }
+      auto [position, is_new] = positions.try_emplace(extent.get(), by_extent.size());
+      if (is_new) by_extent.push_back({{}, true, extent->size_bytes(), {}});
+      by_extent[position->second].indexes.push_back(i);
     }
   }
   if (mode == FetchMode::kKeep) return by_extent;
@@ -351,12 +363,12 @@ void ExtentCache::ReadInParts(std::vector<ReadPiece> wanted, FetchMode mode, Pin
     std::vector<ReadPiece> part;
     uint64_t part_bytes = 0;
     uint64_t held_bytes = 0;
-    while (first < wanted.size()) {
-      const ReadPiece& piece = wanted[first];
-      if (piece.extent != nullptr) held_bytes += RoundUp(piece.extent->size_bytes(), kBlockSize);
+    for (; first < wanted.size(); first++) {
+      ReadPiece& piece = wanted[first];
+      if (piece.extent != nullptr) held_bytes += PoolBytes(piece.extent->size_bytes());
       if (!part.empty() && held_bytes > read_bytes_max_ / 2) break;
       part_bytes += piece.size;
-      part.push_back(std::move(wanted[first++]));
+      part.push_back(std::move(piece));
     }
     StatusLatch arrived;
     PinForRead(std::move(part), mode, [&](Result<PinnedBytes> bytes) {
@@ -439,8 +451,8 @@ void ExtentCache::ReadFromDevice(const ExtentRef& extent) {
     MutexLock lock(mu_);
     into = fetches_.at(extent.get()).buffer.data();
   }
-  auto blocks = static_cast<uint32_t>((extent->size_bytes() + kChecksumBlockSize - 1) /
-                                      kChecksumBlockSize);
+  auto blocks =
+      static_cast<uint32_t>((extent->size_bytes() + kChecksumBlockSize - 1) / kChecksumBlockSize);
   store_.Read(extent->record(), 0, blocks, into, [this, extent = extent](Status status) mutable {
     OnFetched(std::move(extent), status);
   });
@@ -504,7 +516,7 @@ void ExtentCache::MarkClean(const ExtentRef& extent, bool named) {
 }
 
 void ExtentCache::Retire(ExtentId id, const io::ExtentRecord& record) {
-  ExtentRef held;      // both dropped after the lock
+  ExtentRef held;  // both dropped after the lock
   ExtentRef resident;
   {
     MutexLock lock(mu_);
@@ -537,10 +549,10 @@ void ExtentCache::CheckInvariants() {
   for (const auto& [id, extent] : by_id_) {
     bool in_dram = bool{extent->buffer_};
     bool kept = extent->durable() && in_dram && !extent->retired_.load();
-    TERRACE_ASSERT(extent->linked() == kept);                   // CACHE-1
+    TERRACE_ASSERT(extent->linked() == kept);  // CACHE-1
     TERRACE_ASSERT((extent->resident_self_ != nullptr) == kept);
-    if (!in_dram) TERRACE_ASSERT(extent->durable());            // EXT-1
-    if (extent->pins_.load() > 0) TERRACE_ASSERT(in_dram);      // CACHE-2
+    if (!in_dram) TERRACE_ASSERT(extent->durable());        // EXT-1
+    if (extent->pins_.load() > 0) TERRACE_ASSERT(in_dram);  // CACHE-2
   }
 }
 

@@ -200,8 +200,8 @@ void WriteBack::RunWriter() {
       due = TakeDue();
       if (due.empty()) {
         int64_t now = clock_.MonotonicNs();
-        int64_t until = in_flight_bytes_ >= in_flight_bytes_max_ ? now + kStreamingAgeNs
-                                                                 : NextDueNs(now);
+        int64_t until =
+            in_flight_bytes_ >= in_flight_bytes_max_ ? now + kStreamingAgeNs : NextDueNs(now);
         writer_idle_.store(true, std::memory_order_relaxed);
         writer_wake_.WaitFor(mu_, std::chrono::nanoseconds(until - now));
         writer_idle_.store(false, std::memory_order_relaxed);
@@ -231,14 +231,15 @@ void WriteBack::Submit(std::vector<ExtentRef> extents) {
     write.sequence = birth.sequence;
     batch.push_back(std::move(write));
   }
-  store_.WriteBatch(std::move(batch), [this, extents = std::move(extents)](
-                                          std::vector<io::ExtentWrite> done, Status status) mutable {
-    if (status) {
-      OnWritten(std::move(extents), std::move(done));
-    } else {
-      OnWriteFailed(std::move(extents), status.error());
-    }
-  });
+  store_.WriteBatch(std::move(batch),
+                    [this, extents = std::move(extents)](std::vector<io::ExtentWrite> done,
+                                                         Status status) mutable {
+                      if (status) {
+                        OnWritten(std::move(extents), std::move(done));
+                      } else {
+                        OnWriteFailed(std::move(extents), status.error());
+                      }
+                    });
 }
 
 void WriteBack::OnWritten(std::vector<ExtentRef> extents, std::vector<io::ExtentWrite> batch) {
@@ -354,8 +355,8 @@ void WriteBack::CommitOnce() {
     MutexLock lock(mu_);
     committing_.clear();
     int64_t now = clock_.MonotonicNs();
-    sync_due = !ready.empty() || now - last_sync_ns_ >= kMetadataSyncNs || hurry_ ||
-               throttle_.engaged();
+    sync_due =
+        !ready.empty() || now - last_sync_ns_ >= kMetadataSyncNs || hurry_ || throttle_.engaged();
     if (sync_due) last_sync_ns_ = now;
   }
   if (status) RequeueUnfinished(ready);
@@ -407,8 +408,7 @@ void WriteBack::WriteAgain(std::vector<ExtentRef> extents, const Error& error) {
            " extents again");
   sink_.NoteWriteError(extents, error);
   for (const ExtentRef& extent : extents) {
-    cache_.dirty().AddReservation(*extent,
-                                  static_cast<uint32_t>(BlockCount(extent->size_bytes())));
+    cache_.dirty().AddReservation(*extent, static_cast<uint32_t>(BlockCount(extent->size_bytes())));
     store_.FreeForRewrite(extent->record_);
     extent->record_ = {};
   }
@@ -436,8 +436,7 @@ void WriteBack::RequeueUnfinished(std::list<Flusher>& ready) {
 }
 
 // The bytes stay dirty; those who waited for them learn of the error.
-std::list<WriteBack::Flusher> WriteBack::TakeFlushersLocked(
-    const std::vector<ExtentRef>& extents) {
+std::list<WriteBack::Flusher> WriteBack::TakeFlushersLocked(const std::vector<ExtentRef>& extents) {
   std::unordered_set<const Extent*> members;
   for (const ExtentRef& extent : extents) members.insert(extent.get());
   std::list<Flusher> taken;

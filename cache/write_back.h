@@ -40,8 +40,8 @@ class WriteBack {
  public:
   using Done = std::function<void(Status)>;
   struct Options {
-    int64_t delay_ns = 5'000'000'000;       // age at which a dirty extent is written anyway
-    uint64_t high_water_bytes = 0;          // dirty bytes above which writers are throttled
+    int64_t delay_ns = 5'000'000'000;  // age at which a dirty extent is written anyway
+    uint64_t high_water_bytes = 0;     // dirty bytes above which writers are throttled
   };
 
   WriteBack(ExtentCache& cache, io::ExtentStore& store, CommitSink& sink, const Clock& clock,
@@ -110,7 +110,7 @@ class WriteBack {
   mutable Mutex mu_;
   CondVar writer_wake_;
   CondVar commit_wake_;
-  CondVar flight_over_;  // nothing is on its way to a device
+  CondVar flight_over_;                                   // nothing is on its way to a device
   std::deque<ExtentRef> urgent_ TERRACE_GUARDED_BY(mu_);  // asked for by Flush, not yet taken
   std::vector<ExtentRef> written_ TERRACE_GUARDED_BY(mu_);
   std::vector<ExtentRef> committing_ TERRACE_GUARDED_BY(mu_);  // taken from written_
@@ -118,9 +118,9 @@ class WriteBack {
   std::list<ExtentRef> in_flight_ TERRACE_GUARDED_BY(mu_);
   uint64_t in_flight_bytes_ TERRACE_GUARDED_BY(mu_) = 0;
   uint64_t written_bytes_ TERRACE_GUARDED_BY(mu_) = 0;
-  int64_t written_since_ns_ TERRACE_GUARDED_BY(mu_) = 0;   // when written_ got its first extent
+  int64_t written_since_ns_ TERRACE_GUARDED_BY(mu_) = 0;  // when written_ got its first extent
   int64_t last_sync_ns_ TERRACE_GUARDED_BY(mu_) = 0;
-  int64_t retry_at_ns_ TERRACE_GUARDED_BY(mu_) = 0;        // after a device error
+  int64_t retry_at_ns_ TERRACE_GUARDED_BY(mu_) = 0;  // after a device error
   int64_t commit_retry_at_ns_ TERRACE_GUARDED_BY(mu_) = 0;
   bool hurry_ TERRACE_GUARDED_BY(mu_) = false;
   bool stopping_ TERRACE_GUARDED_BY(mu_) = false;

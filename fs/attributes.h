@@ -43,7 +43,7 @@ struct AttributeChange {
   std::optional<int64_t> atime_ns{};
   std::optional<int64_t> mtime_ns{};
   std::optional<int64_t> ctime_ns{};  // write-back mode: the kernel owns the times
-  bool clear_suid_sgid = false;     // FUSE_HANDLE_KILLPRIV_V2
+  bool clear_suid_sgid = false;       // FUSE_HANDLE_KILLPRIV_V2
 };
 
 // What a write, truncate or chown by an unprivileged process does to the mode: S_ISUID goes, and

@@ -59,8 +59,8 @@ struct Committer::Group {
                  std::vector<bool>& named) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
   Status PutReplaced(Member& member, MapEdit& edit, const std::vector<cache::ExtentRef>& extents,
                      std::vector<bool>& named) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
-  void NoteDurable(Member& member, const std::vector<cache::ExtentRef>& extents)
-      TERRACE_NO_THREAD_SAFETY_ANALYSIS;
+  void NoteDurable(Member& member,
+                   const std::vector<cache::ExtentRef>& extents) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
   void PutRecord(Member& member) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
   // The batch is written: what it says is now so in memory too.
   void Apply(const std::vector<cache::ExtentRef>& extents) TERRACE_NO_THREAD_SAFETY_ANALYSIS;
@@ -172,6 +172,8 @@ void Committer::Group::Apply(const std::vector<cache::ExtentRef>& extents) {
     inode.record.durable_sequence = member.durable;
     inode.durable_size_bytes = member.durable_size;
     if (member.durable_size == inode.record.size_bytes) inode.record_dirty = false;
+    // Nobody writes it any more and all of it is there: from now on close's promise is kept.
+    if (data.writer_count == 0 && inode.DataIsDurableLocked()) inode.durable_bytes_promised = true;
     member.fragmented = Rewriter::IsFragmented(data.map);
     for (size_t index : *member.indexes) {
       if (data.replaced.empty()) break;

@@ -18,9 +18,9 @@
 
 namespace terrace::fs {
 
-// ReplacedBytes: bytes of undurable extents that newer undurable ones have replaced in the live map,
-// although somebody counts on them: an fsync under way, or an open condition. Until the newer ones
-// are committed, a commit of the older ones shows these (COMMIT-2, COMMIT-3).
+// ReplacedBytes: bytes of undurable extents that newer undurable ones have replaced in the live
+// map, although somebody counts on them: an fsync under way, or an open condition. Until the newer
+// ones are committed, a commit of the older ones shows these (COMMIT-2, COMMIT-3).
 class ReplacedBytes {
  public:
   struct Piece {
@@ -29,7 +29,9 @@ class ReplacedBytes {
   };
 
   // Newer than everything that was added for these bytes before.
-  void Add(uint64_t offset, ExtentMap::Entry entry) { pieces_.push_back({offset, std::move(entry)}); }
+  void Add(uint64_t offset, ExtentMap::Entry entry) {
+    pieces_.push_back({offset, std::move(entry)});
+  }
   // A commit shows bytes of `extent`: what is older there is no longer needed, nor what is its own.
   void Committed(const cache::ExtentRef& extent);
   // [offset, end) is committed in its newest version, or is a hole.

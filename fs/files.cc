@@ -168,6 +168,7 @@ Result<std::vector<cache::ExtentRef>> Files::PrepareSync(InodeId id) {
   std::vector<Condition> closed;
   {
     WriterLock lock(inode->mu);
+    inode->durable_bytes_promised = true;
     if (FileData* data = inode->data.get()) {
       SealTailLocked(*data);
       if (data->write_error) {

@@ -85,7 +85,8 @@ Files::ReadPlan Files::PlanReadLocked(Inode& inode, const ReadRequest& request) 
     MutexLock lock(data.sequence_mu);
     advice = data.sequence.OnRead(request.offset, size, file_size, read_window_bytes_max_);
   }
-  if (advice.prefetch) plan.ahead = ExtentsLocked(data, advice.prefetch->offset, advice.prefetch->end());
+  if (advice.prefetch)
+    plan.ahead = ExtentsLocked(data, advice.prefetch->offset, advice.prefetch->end());
   if (!advice.sequential) plan.mode = cache::FetchMode::kTransient;
   plan.atime_due = AtimeIsDue(inode.record, deps_.clock.WallNs());
   return plan;

@@ -36,8 +36,7 @@ Status Files::ClearRangeLocked(Inode& inode, FileData& data, uint64_t offset, ui
   return {};
 }
 
-Result<Attributes> Files::TruncateLocked(Inode& inode, uint64_t size_bytes,
-                                         bool clear_suid_sgid) {
+Result<Attributes> Files::TruncateLocked(Inode& inode, uint64_t size_bytes, bool clear_suid_sgid) {
   TERRACE_ASSIGN_OR_RETURN(FileData * data, DataLocked(inode));
   const InodeRecord before = inode.record;
   const uint64_t durable_before = inode.durable_size_bytes;

@@ -88,8 +88,8 @@ Status Files::Accept(const WriteRequest& request, ReceiveArea& area) {
 }
 
 // The received pages become the extent, or two, as they are.
-void Files::AdoptLocked(Inode& inode, FileData& data, const WriteRequest& request,
-                        Numbers& numbers, ReceiveArea& area) {
+void Files::AdoptLocked(Inode& inode, FileData& data, const WriteRequest& request, Numbers& numbers,
+                        ReceiveArea& area) {
   SealTailLocked(data);
   KeepPromisedLocked(inode, data, request.offset, request.offset + request.size_bytes);
   uint64_t offset = request.offset;
@@ -118,14 +118,14 @@ void Files::KeepPromisedLocked(Inode& inode, FileData& data, uint64_t offset, ui
     if (entry.extent->birth().sequence > *promised) continue;
     const uint64_t from = std::max(offset, start);
     const uint64_t to = std::min(end, start + entry.size);
-    data.replaced.Add(from, {static_cast<uint32_t>(to - from),
-                             entry.extent_offset + static_cast<uint32_t>(from - start),
-                             entry.extent});
+    data.replaced.Add(from,
+                      {static_cast<uint32_t>(to - from),
+                       entry.extent_offset + static_cast<uint32_t>(from - start), entry.extent});
   }
 }
 
-bool Files::CopyLocked(Inode& inode, FileData& data, const WriteRequest& request,
-                       Numbers& numbers, const std::byte* payload) {
+bool Files::CopyLocked(Inode& inode, FileData& data, const WriteRequest& request, Numbers& numbers,
+                       const std::byte* payload) {
   bool placed = AppendToTailLocked(data, request, numbers, payload) ||
                 OverwriteOpenLocked(data, request, payload);
   if (!placed) {
@@ -136,9 +136,9 @@ bool Files::CopyLocked(Inode& inode, FileData& data, const WriteRequest& request
     bool continues = data.tail != nullptr &&
                      data.tail->birth().file_offset + data.tail->size_bytes() == request.offset;
     if (!buffer) {
-      uint64_t wanted = continues ? std::clamp<uint64_t>(2 * data.tail->size_bytes(), room,
-                                                         kExtentSizeMax)
-                                  : room;
+      uint64_t wanted =
+          continues ? std::clamp<uint64_t>(2 * data.tail->size_bytes(), room, kExtentSizeMax)
+                    : room;
       std::optional<cache::Buffer> got = deps_.cache.TryAllocateBuffer(wanted);
       if (!got) return false;
       buffer = std::move(*got);

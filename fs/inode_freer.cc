@@ -35,8 +35,8 @@ Result<bool> InodeFreer::FreeSomeOf(InodeId id) {
   bool more = false;
   {
     WriterLock lock(inode->mu);
-    bool needed = inode->record.nlink > 0 || inodes_.KnownToKernel(id) ||
-                  conditions_.IsPredecessor(id);
+    bool needed =
+        inode->record.nlink > 0 || inodes_.KnownToKernel(id) || conditions_.IsPredecessor(id);
     if (needed) return false;
     dropped = std::move(inode->data);
     MetaBatch batch;

@@ -19,8 +19,7 @@ namespace terrace::fs {
 
 class InodeFreer {
  public:
-  InodeFreer(MetaStore& meta, InodeTable& inodes, Conditions& conditions,
-             cache::ExtentCache& cache)
+  InodeFreer(MetaStore& meta, InodeTable& inodes, Conditions& conditions, cache::ExtentCache& cache)
       : meta_(meta), inodes_(inodes), conditions_(conditions), cache_(cache) {}
 
   // Frees a bounded part. Returns: true when there is more. Errors are logged; the orphan table

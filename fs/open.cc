@@ -25,7 +25,8 @@ Result<std::string> MetadataDirectory(const VolumeConfig& config, const io::Open
   if (config.metadata_directory) return *config.metadata_directory;
   if (opened.metadata_directory) return *opened.metadata_directory;
   if (config.metadata_parent.empty()) {
-    return Fail(Errc::kInvalid, "a store of block devices alone needs a metadata directory (--meta)");
+    return Fail(Errc::kInvalid,
+                "a store of block devices alone needs a metadata directory (--meta)");
   }
   return config.metadata_parent + "/" + io::StoreIdText(opened.store_id);
 }
@@ -68,8 +69,8 @@ uint64_t CgroupMemoryLimit() {
     if (controllers.empty()) {
       limit = std::min(limit, NumberInFile("/sys/fs/cgroup" + path + "/memory.max"));
     } else if (controllers == "memory") {
-      limit = std::min(limit,
-                       NumberInFile("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
+      limit =
+          std::min(limit, NumberInFile("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
     }
   }
   return limit;

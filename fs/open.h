@@ -16,15 +16,15 @@
 namespace terrace::fs {
 
 struct VolumeConfig {
-  std::vector<std::string> store_paths;            // directories and block devices, in order
-  std::optional<std::string> metadata_directory;   // --meta; needed without any directory store
-  std::string metadata_parent;                     // default for it: PARENT/<store id>
+  std::vector<std::string> store_paths;           // directories and block devices, in order
+  std::optional<std::string> metadata_directory;  // --meta; needed without any directory store
+  std::string metadata_parent;                    // default for it: PARENT/<store id>
   std::optional<uint64_t> store_size_bytes;
   uint64_t dram_bytes = 0;
   uint64_t write_back_delay_ms = 5000;
-  double dirty_high_water = 0.8;                   // share of dram_bytes, 0.05 to 0.95
+  double dirty_high_water = 0.8;  // share of dram_bytes, 0.05 to 0.95
   bool read_only = false;
-  uint32_t root_uid = 0;                           // owner of a fresh store's root directory
+  uint32_t root_uid = 0;  // owner of a fresh store's root directory
   uint32_t root_gid = 0;
 };
 

@@ -54,8 +54,8 @@ class ReceiveArea {
  private:
   void Arrange();
 
-  cache::Buffer rest_;   // of a block that smaller payloads have begun; or empty
-  cache::Buffer block_;  // 1 MiB
+  cache::Buffer rest_;                   // of a block that smaller payloads have begun; or empty
+  cache::Buffer block_;                  // 1 MiB
   uint32_t last_size_ = kExtentSizeMax;  // of the last payload taken: the next is probably alike
   std::array<iovec, 2> pieces_{};
   size_t piece_count_ = 0;

@@ -153,10 +153,10 @@ Rewriter::Run Rewriter::FindRun(Inode& inode, uint64_t offset, uint64_t window_e
     }
     if (run.pieces.empty()) run.offset = from;
     run.size += static_cast<uint32_t>(to - from);
-    run.pieces.push_back({from,
-                          {static_cast<uint32_t>(to - from),
-                           entry.extent_offset + static_cast<uint32_t>(from - start),
-                           entry.extent}});
+    run.pieces.push_back(
+        {from,
+         {static_cast<uint32_t>(to - from),
+          entry.extent_offset + static_cast<uint32_t>(from - start), entry.extent}});
   }
   return run.pieces.size() > kEntriesPerWindow ? std::move(run) : Run{};
 }

@@ -26,12 +26,12 @@ struct VolumeStatus {
   std::string store_id;
   DramStatus dram;
   std::vector<io::DeviceStatus> devices;
-  uint64_t copied_bytes = 0;        // payload copied by the engine on the write path
-  uint64_t accepted_bytes = 0;      // payload of all WRITEs
+  uint64_t copied_bytes = 0;    // payload copied by the engine on the write path
+  uint64_t accepted_bytes = 0;  // payload of all WRITEs
   uint64_t oldest_dirty_ms = 0;
   uint64_t open_conditions = 0;
   uint64_t inodes_in_memory = 0;
-  uint64_t rewritten_extents = 0;   // by background rewriting of fragmented maps
+  uint64_t rewritten_extents = 0;  // by background rewriting of fragmented maps
 };
 
 }  // namespace terrace::fs

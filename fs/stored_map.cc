@@ -139,8 +139,8 @@ Status MapEdit::Load(uint64_t offset, uint64_t end) {
   if (at != loaded_.begin() && std::prev(at)->second >= end) return {};
   // A little more than asked: the next change is often the neighbour.
   uint64_t stop = end > UINT64_MAX - kExtentSizeMax ? UINT64_MAX : end + kExtentSizeMax;
-  std::string until = stop == UINT64_MAX ? InodeKey(InodeId(inode_.value() + 1))
-                                         : MapKey(inode_, stop);
+  std::string until =
+      stop == UINT64_MAX ? InodeKey(InodeId(inode_.value() + 1)) : MapKey(inode_, stop);
   auto cursor = meta_.ScanFromFloor(Table::kMap, MapKey(inode_, offset), InodeKey(inode_), until);
   if (!cursor->Valid() && cursor->status()) {
     cursor = meta_.Scan(Table::kMap, MapKey(inode_, offset), until);

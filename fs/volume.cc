@@ -38,8 +38,8 @@ Volume::Volume(Parts parts) : parts_(std::move(parts)) {
   freer_ = std::make_unique<InodeFreer>(*parts_.meta, *inodes_, *parts_.conditions, *cache_);
   reaper_ = std::make_unique<Reaper>([this](InodeId inode) { return freer_->FreeSome(inode); });
   names_ = std::make_unique<Names>(Names::Dependencies{
-      *parts_.meta, *inodes_, *parts_.ids, *parts_.conditions, *parts_.clock,
-      parts_.name_hash_seed, [this](InodeId inode) { return SyncAndWait(inode); },
+      *parts_.meta, *inodes_, *parts_.ids, *parts_.conditions, *parts_.clock, parts_.name_hash_seed,
+      [this](InodeId inode) { return SyncAndWait(inode); },
       [this](InodeId inode) { reaper_->Enqueue(inode); }});
   rewriter_ = std::make_unique<Rewriter>(
       Rewriter::Dependencies{*inodes_, *parts_.ids, *cache_, *write_back_, *parts_.clock},
@@ -47,10 +47,10 @@ Volume::Volume(Parts parts) : parts_(std::move(parts)) {
   committer_->Wire(*cache_, {[this](InodeId inode) { names_->PredecessorReleased(inode); },
                              [this](InodeId inode) { rewriter_->Note(inode); }});
   attributes_ = std::make_unique<AttributeEditor>(*parts_.meta, *inodes_, *parts_.clock);
-  files_ = std::make_unique<Files>(Files::Dependencies{
-      *parts_.meta, *inodes_, *parts_.ids, *parts_.conditions, *cache_, *write_back_,
-      *parts_.store, *parts_.clock, [this] { ReclaimSpace(); },
-      [this](InodeId inode) { names_->PredecessorReleased(inode); }});
+  files_ = std::make_unique<Files>(
+      Files::Dependencies{*parts_.meta, *inodes_, *parts_.ids, *parts_.conditions, *cache_,
+                          *write_back_, *parts_.store, *parts_.clock, [this] { ReclaimSpace(); },
+                          [this](InodeId inode) { names_->PredecessorReleased(inode); }});
 }
 
 Volume::~Volume() {
@@ -61,6 +61,7 @@ void Volume::Start(const std::vector<InodeId>& orphans) {
   started_ = true;
   write_back_->Start();
   rewriter_->Start();
+  zero_ahead_ = std::make_unique<io::ZeroAhead>(*parts_.store, io::ZeroAhead::Options{});
   for (InodeId orphan : orphans) reaper_->Enqueue(orphan);
   parts_.pool->StartPrefault(
       [this](std::byte* base, size_t size) { parts_.store->RegisterMemory(base, size); });
@@ -117,8 +118,9 @@ Status Volume::FlushBelow(InodeId id) {
   return flushed.Wait();
 }
 
-// Waits until the space of removed files, and of what undurable bytes are about to replace, is free.
-// What is on its way to the devices counts twice until it has arrived, so that is waited for too.
+// Waits until the space of removed files, and of what undurable bytes are about to replace, is
+// free. What is on its way to the devices counts twice until it has arrived, so that is waited for
+// too.
 void Volume::ReclaimSpace() {
   reaper_->Drain();
   StatusLatch flushed;
@@ -131,6 +133,7 @@ void Volume::EvictDram() { cache_->EvictAll(); }
 Status Volume::Stop() {
   if (!started_) return {};
   started_ = false;
+  zero_ahead_.reset();
   rewriter_->Stop();
   reaper_->Drain();
   Status flushed = write_back_->Stop();

@@ -31,6 +31,7 @@
 #include "fs/rewriter.h"
 #include "fs/status.h"
 #include "io/extent_store.h"
+#include "io/zero_ahead.h"
 
 namespace terrace::fs {
 
@@ -92,6 +93,7 @@ class Volume {
   std::unique_ptr<InodeFreer> freer_;
   std::unique_ptr<Reaper> reaper_;
   std::unique_ptr<Rewriter> rewriter_;
+  std::unique_ptr<io::ZeroAhead> zero_ahead_;
   std::unique_ptr<Names> names_;
   std::unique_ptr<AttributeEditor> attributes_;
   std::unique_ptr<Files> files_;

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 
@@ -47,6 +48,33 @@ int LockHolderPid(const std::string& path) {
   return pid_by_inode;
 }
 
+// A process that was killed goes on holding its locks while the kernel takes it apart, which
+// takes a while for one with gigabytes of memory: it has SIGKILL pending, is exiting or a zombie.
+bool IsEnding(int pid) {
+  constexpr uint64_t kFlagExiting = 0x4;  // PF_EXITING of include/linux/sched.h
+  constexpr uint64_t kSigKillBit = uint64_t{1} << (SIGKILL - 1);
+  const std::string folder = "/proc/" + std::to_string(pid);
+  std::ifstream stat_file(folder + "/stat");
+  std::string line;
+  std::getline(stat_file, line);
+  size_t name_end = line.rfind(')');
+  char state = 0;
+  unsigned long long flags = 0;
+  if (name_end == std::string::npos ||
+      std::sscanf(&line[name_end + 1], " %c %*d %*d %*d %*d %*d %llu", &state, &flags) != 2) {
+    return true;  // gone meanwhile
+  }
+  if (state == 'Z' || state == 'X' || (flags & kFlagExiting) != 0) return true;
+  std::ifstream status_file(folder + "/status");
+  while (std::getline(status_file, line)) {
+    unsigned long long pending = 0;
+    bool is_mask = std::sscanf(line.c_str(), "SigPnd: %llx", &pending) == 1 ||
+                   std::sscanf(line.c_str(), "ShdPnd: %llx", &pending) == 1;
+    if (is_mask && (pending & kSigKillBit) != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Status LockFile(int fd, const std::string& path) {
@@ -68,7 +96,9 @@ std::string LockHolder(const std::string& path) {
 
 bool LockHolderIsDead(const std::string& path) {
   int pid = LockHolderPid(path);
-  return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+  if (pid <= 0) return false;
+  bool gone = ::kill(pid, 0) != 0 && errno == ESRCH;
+  return gone || IsEnding(pid);
 }
 
 }  // namespace terrace::io

@@ -19,8 +19,8 @@ uint64_t TransferLimit(int fd) {
   struct stat info;
   if (::fstat(fd, &info) != 0) return UINT64_MAX;
   dev_t device = S_ISBLK(info.st_mode) ? info.st_rdev : info.st_dev;
-  std::string folder = "/sys/dev/block/" + std::to_string(major(device)) + ":" +
-                       std::to_string(minor(device));
+  std::string folder =
+      "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device));
   // A partition's queue is that of the disk above it.
   for (const char* queue : {"/queue/max_segments", "/../queue/max_segments"}) {
     std::ifstream file(folder + queue);

@@ -7,7 +7,8 @@
 //          with more segments than the device's queue takes is split by the kernel, and a split
 //          request is charged twice by bandwidth limits of cgroups (measured on loop devices of
 //          128 segments: 1 MiB requests ran at half the limit). Split evenly here, it is not.
-// Source   /sys/dev/block/MAJOR:MINOR/queue/max_segments (Linux: Documentation/ABI/stable/sysfs-block)
+// Source   /sys/dev/block/MAJOR:MINOR/queue/max_segments
+//          (Linux: Documentation/ABI/stable/sysfs-block)
 #pragma once
 
 #include <cstdint>

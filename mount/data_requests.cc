@@ -3,6 +3,7 @@
 
 #include "mount/data_requests.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/uio.h>
 
@@ -48,10 +49,18 @@ void DataRequests::Write(const RequestHead& head, size_t request_size, fs::Recei
       .clear_suid_sgid = (head.write.write_flags & FUSE_WRITE_KILL_SUIDGID) != 0,
       .keep_times = open_modes_.connection().mode == ConnectionMode::kWriteback &&
                     (head.write.write_flags & FUSE_WRITE_CACHE) != 0};
-  volume_.files().Write(request, area, [this, unique, size_bytes](Status status) {
+  auto reply = [this, unique, size_bytes](Status status) {
     if (status) return ReplyWritten(unique, size_bytes);
     LogIfServerFault(status.error());
     ReplyError(unique, ToErrno(status.error().code));
+  };
+  // O_SYNC and O_DSYNC of a direct handle: the kernel sends no FSYNC behind such a write.
+  if ((head.write.flags & (O_SYNC | O_DSYNC)) == 0) {
+    return volume_.files().Write(request, area, reply);
+  }
+  volume_.files().Write(request, area, [this, reply, inode = request.inode](Status status) {
+    if (!status) return reply(std::move(status));
+    volume_.files().Sync(inode, reply);
   });
 }
 

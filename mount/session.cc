@@ -209,7 +209,8 @@ void Session::ProcessWithLibfuse(const RequestHead& head, size_t size,
                                  const fs::ReceiveArea& area) {
   // libfuse wants the request in one piece; all but WRITE and READ are short. NUL-terminated,
   // so that a name that lacks its end can't lead beyond it.
-  thread_local std::vector<char> joined(sizeof(RequestHead) + kPayloadSizeMax + 1);
+  thread_local std::vector<char> joined;
+  if (joined.size() < size + 1) joined.resize(size + 1);
   const size_t in_head = std::min(size, sizeof head);
   std::memcpy(joined.data(), &head, in_head);
   area.CopyTo(reinterpret_cast<std::byte*>(joined.data() + in_head), size - in_head);

@@ -104,7 +104,12 @@ def clean_up(base):
     return [f"daemon {daemon}" for daemon in daemons] + [f"mount {mount}" for mount in mounts]
 
 
+def end_on_signal(number, _frame):
+    sys.exit(128 + number)  # by way of the clean-up
+
+
 def run_child(client, base):
+    signal.signal(signal.SIGTERM, end_on_signal)
     environment = dict(os.environ, TERRACE_TEST_DIR=str(base), TMPDIR=str(base))
     child = subprocess.Popen([python_for(client), "-B", __file__, client, "--child"],
                              env=environment)
@@ -115,8 +120,10 @@ def run_child(client, base):
         child.kill()
         return 1
     finally:
+        child.kill()  # if it still runs; then nothing mounts behind our back
         left = clean_up(base)
         child.wait()
+        left += clean_up(base)  # what a program of the child was just about to do
         if left and child.returncode in (0, SKIPPED):
             sys.exit(f"clients.{client}: left behind: {', '.join(left)}")
 

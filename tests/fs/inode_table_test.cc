@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <latch>
 #include <thread>
 
 #include "fs/meta/faulty_meta_store.h"
@@ -23,6 +25,41 @@ void Store(MetaStore& meta, const InodeRecord& record) {
 }
 
 InodeRecord Record(uint64_t id) { return {.id = InodeId(id), .mode = S_IFREG | 0644, .nlink = 1}; }
+
+// Holds the first Get after it has read, until it is released.
+class HeldStore final : public MetaStore {
+ public:
+  explicit HeldStore(MetaStore& inner) : inner_(inner) {}
+  Result<std::optional<std::string>> Get(Table table, std::string_view key) override {
+    auto value = inner_.Get(table, key);
+    if (gets++ == 0) {
+      reading.count_down();
+      release.wait();
+    }
+    return value;
+  }
+  Result<std::vector<std::optional<std::string>>> GetMany(
+      Table table, const std::vector<std::string>& keys) override {
+    return inner_.GetMany(table, keys);
+  }
+  Status Write(const MetaBatch& batch) override { return inner_.Write(batch); }
+  Status Sync() override { return inner_.Sync(); }
+  std::unique_ptr<MetaCursor> Scan(Table table, std::string_view begin,
+                                   std::string_view end) override {
+    return inner_.Scan(table, begin, end);
+  }
+  std::unique_ptr<MetaCursor> ScanFromFloor(Table table, std::string_view key,
+                                            std::string_view floor, std::string_view end) override {
+    return inner_.ScanFromFloor(table, key, floor, end);
+  }
+
+  std::atomic<int> gets = 0;
+  std::latch reading{1};
+  std::latch release{1};
+
+ private:
+  MetaStore& inner_;
+};
 
 TEST(InodeTable, LoadsOnceAndPeeks) {
   MemoryMetaStore inner;
@@ -145,6 +182,46 @@ TEST(InodeTable, ForEachVisitsAllWithoutLocks) {
     visited++;
   });
   EXPECT_EQ(visited, 100u);
+}
+
+// A second loader waits for the first, else one of them could insert what it read long before.
+TEST(InodeTable, OneLoadAtATime) {
+  MemoryMetaStore inner;
+  Store(inner, Record(5));
+  HeldStore meta(inner);
+  InodeTable table(meta, 100);
+  InodeRef first;
+  InodeRef second;
+  std::latch started(1);
+  std::thread one([&] { first = table.Get(InodeId(5)).value(); });
+  meta.reading.wait();
+  std::thread two([&] {
+    started.count_down();
+    second = table.Get(InodeId(5)).value();
+  });
+  started.wait();
+  for (int i = 0; i < 10000 && meta.gets == 1; i++) std::this_thread::yield();
+  EXPECT_EQ(table.Peek(InodeId(5)), nullptr);
+  meta.release.count_down();
+  one.join();
+  two.join();
+  EXPECT_EQ(meta.gets, 1);
+  EXPECT_EQ(first, second);
+}
+
+TEST(InodeTable, FreedWhileItIsLoaded) {
+  MemoryMetaStore inner;
+  Store(inner, Record(5));
+  HeldStore meta(inner);
+  InodeTable table(meta, 100);
+  std::optional<Errc> code;
+  std::thread one([&] { code = CodeOf(table.Get(InodeId(5))); });
+  meta.reading.wait();
+  table.Drop(InodeId(5));
+  meta.release.count_down();
+  one.join();
+  EXPECT_EQ(code, Errc::kNotFound);
+  EXPECT_EQ(table.size(), 0u);
 }
 
 // Threads load, change and drop the same inodes: a counter kept in the record must not lose a

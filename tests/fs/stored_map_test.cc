@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 
+#include "base/units.h"
 #include "fs/meta/key_format.h"
 #include "tests/support/names_support.h"
 

@@ -59,7 +59,8 @@ TEST(TransferLimit, MoreThanTheLimitArrivesWhole) {
   auto* memory = static_cast<std::byte*>(::aligned_alloc(kBlockSize, 2 * kSize));
   for (uint64_t i = 0; i < kSize; i++) memory[i] = static_cast<std::byte>(i * 31 + i / kBlockSize);
   std::byte* const back = memory + kSize;
-  std::vector<iovec> out = {{memory, 3 * kBlockSize}, {memory + 3 * kBlockSize, kMiB},
+  std::vector<iovec> out = {{memory, 3 * kBlockSize},
+                            {memory + 3 * kBlockSize, kMiB},
                             {memory + kMiB + 3 * kBlockSize, kSize - kMiB - 3 * kBlockSize}};
   StatusLatch written;
   (*file)->Write(kMiB, out, [&](Status status) { written.Set(std::move(status)); });

@@ -1,8 +1,8 @@
 // Copyright 2026 The TerraceFS Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a mount writes to devices and metadata goes through one gate, so that a power loss cuts all of
-// it at one moment. Behind the closed gate the dying mount is told that all is well.
+// What a mount writes to devices and metadata goes through one gate, so that a power loss cuts all
+// of it at one moment. Behind the closed gate the dying mount is told that all is well.
 #include "tests/support/volume_fixture.h"
 
 #include <sys/stat.h>
@@ -119,8 +119,7 @@ class TestVolume::GatedMeta final : public MetaStore {
     return base_.Scan(table, begin, end);
   }
   std::unique_ptr<MetaCursor> ScanFromFloor(Table table, std::string_view key,
-                                            std::string_view floor,
-                                            std::string_view end) override {
+                                            std::string_view floor, std::string_view end) override {
     return base_.ScanFromFloor(table, key, floor, end);
   }
 
@@ -167,8 +166,8 @@ std::unique_ptr<io::ExtentStore> TestVolume::OpenStore() {
     } else {
       file = std::make_unique<GatedFile>(disks_[i].faulty, gate_);
     }
-    auto superblock = io::MakeSuperblock(static_cast<uint32_t>(i),
-                                         static_cast<uint32_t>(options_.device_count));
+    auto superblock =
+        io::MakeSuperblock(static_cast<uint32_t>(i), static_cast<uint32_t>(options_.device_count));
     devices.push_back(std::make_unique<io::Device>(DeviceId(static_cast<uint16_t>(i)),
                                                    std::move(file), superblock,
                                                    options_.device_size_bytes));
@@ -284,10 +283,9 @@ Status TestVolume::Write(InodeId inode, uint64_t offset, std::string_view bytes)
       received += size;
     }
     StatusLatch done;
-    files().Write({.inode = inode,
-                   .offset = offset,
-                   .size_bytes = static_cast<uint32_t>(part.size())},
-                  area, [&](Status status) { done.Set(std::move(status)); });
+    files().Write(
+        {.inode = inode, .offset = offset, .size_bytes = static_cast<uint32_t>(part.size())}, area,
+        [&](Status status) { done.Set(std::move(status)); });
     TERRACE_TRY(done.Wait());
     offset += part.size();
     bytes.remove_prefix(part.size());
@@ -344,8 +342,7 @@ uint64_t TestVolume::SizeOf(InodeId inode) {
 }
 
 size_t TestVolume::CommittedEntries(InodeId inode) {
-  auto cursor =
-      meta().Scan(Table::kMap, InodeKey(inode), InodeKey(InodeId(inode.value() + 1)));
+  auto cursor = meta().Scan(Table::kMap, InodeKey(inode), InodeKey(InodeId(inode.value() + 1)));
   size_t count = 0;
   for (; cursor->Valid(); cursor->Next()) count++;
   return count;
