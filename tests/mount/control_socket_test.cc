@@ -156,6 +156,7 @@ TEST_F(ControlSocketTest, TooManyClientsAreTold) {
   EXPECT_NE(refused.find("\"busy\""), std::string::npos) << refused;
   release.count_down();
   EXPECT_EQ(waiting.front().ReadLine(kPatience).value_or("nothing"), "heard x");
+  control_.reset();  // before what the handler uses
 }
 
 TEST_F(ControlSocketTest, EndsWhileClientsAreSilent) {
@@ -181,6 +182,7 @@ TEST_F(ControlSocketTest, HandlerHearsThatTheClientIsGone) {
     ASSERT_TRUE(socket.ReadLine(kPatience));
   }
   gone.wait();
+  control_.reset();  // before what the handler uses
 }
 
 TEST(LineSocketTest, TimesOut) {

@@ -26,14 +26,21 @@ std::string Contents(const std::string& path) {
   return text.str();
 }
 
-// The data file of the store, changed at the one place that holds `bytes`.
+// The data file of the store, changed at the first place that holds `bytes`.
 void DamageStored(const std::string& data_file, const std::string& bytes) {
-  std::string contents = Contents(data_file);
-  const size_t place = contents.find(bytes);
-  ASSERT_NE(place, std::string::npos);
   std::fstream file(data_file, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekp(static_cast<std::streamoff>(place));
-  file.put(static_cast<char>(bytes[0] ^ 1));
+  std::string window(8 * kMiB, '\0');
+  for (uint64_t at = 0; file.read(window.data(), static_cast<std::streamsize>(window.size()));
+       at += window.size() - bytes.size()) {
+    const size_t place = window.find(bytes);
+    if (place != std::string::npos) {
+      file.seekp(static_cast<std::streamoff>(at + place));
+      file.put(static_cast<char>(bytes[0] ^ 1));
+      return;
+    }
+    file.seekg(static_cast<std::streamoff>(at + window.size() - bytes.size()));
+  }
+  ADD_FAILURE() << data_file << " does not hold the bytes";
 }
 
 }  // namespace
