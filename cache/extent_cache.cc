@@ -356,8 +356,9 @@ void ExtentCache::ReadInParts(std::vector<ReadPiece> wanted, FetchMode mode, Pin
   uint64_t size_bytes = 0;
   for (const ReadPiece& piece : wanted) size_bytes += piece.size;
   PinnedBytes whole;
-  whole.buffers.push_back(AllocateBuffer(size_bytes));
-  std::byte* into = whole.buffers.front().data();
+  // Not from the pool: a reader that holds pool memory while it waits for more can meet another.
+  whole.copy.reset(new std::byte[size_bytes]);
+  std::byte* into = whole.copy.get();
   whole.pieces.push_back({into, size_bytes});
   for (size_t first = 0; first < wanted.size();) {
     std::vector<ReadPiece> part;

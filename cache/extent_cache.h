@@ -51,6 +51,7 @@ struct PinnedBytes {
   std::vector<iovec> pieces;
   std::vector<ExtentPin> pins;
   std::vector<Buffer> buffers;
+  std::unique_ptr<std::byte[]> copy;  // of a read too large for the pool at once
 };
 
 enum class FetchMode {

@@ -206,10 +206,10 @@ Status Rewriter::ReplaceRun(Inode& inode, Run& run) {
   Result<ExtentId> extent_id = deps_.ids.NextExtent();
   WriterLock lock(inode.mu);
   Result<Sequence> sequence = deps_.ids.NextSequence();
-  bool unchanged = extent_id && sequence && inode.data != nullptr &&
-                   std::all_of(run.pieces.begin(), run.pieces.end(), [&](const auto& piece) {
-                     return IsStillThere(inode.data->map, piece.offset, piece.entry);
-                   });
+  bool unchanged = extent_id && sequence && inode.data != nullptr;
+  for (const Run::Piece& piece : run.pieces) {
+    unchanged = unchanged && IsStillThere(inode.data->map, piece.offset, piece.entry);
+  }
   if (!unchanged) {
     deps_.cache.store().Unreserve(blocks);
     return {};

@@ -61,11 +61,16 @@ void WriteReport(int fd, const std::string& report) {
   }
 }
 
-void LetGoOfTerminal() {
+// Standard error goes to the log: what libraries and sanitizers say last is not lost.
+void LetGoOfTerminal(const std::string& log_path) {
   int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null_fd < 0) return;
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null_fd, fd);
   close(null_fd);
+  int log_fd = open(log_path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (log_fd < 0) return;
+  dup2(log_fd, STDERR_FILENO);
+  close(log_fd);
 }
 
 // An absolute path keeps no directory busy.
@@ -88,7 +93,7 @@ void LeaveWorkingDirectory() {
     WriteReport(report_fd, EncodeReport(engine.error()));
     std::_Exit(1);
   }
-  LetGoOfTerminal();
+  LetGoOfTerminal(*with_log.log_path);
   WriteReport(report_fd, EncodeReport(std::nullopt));
   close(report_fd);
   Status served = (*engine)->Serve();

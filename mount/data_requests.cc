@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -105,7 +106,7 @@ void DataRequests::ReplyRead(uint64_t unique, const fs::ReadReply& reply) {
   if (reply.pieces.size() <= kReplyPiecesMax) {
     iovec pieces[kReplyPiecesMax + 1];
     pieces[0] = {&header, sizeof header};
-    std::memcpy(pieces + 1, reply.pieces.data(), reply.pieces.size() * sizeof(iovec));
+    std::copy(reply.pieces.begin(), reply.pieces.end(), pieces + 1);
     return Send(pieces, reply.pieces.size() + 1);
   }
   // A badly fragmented range: one copy is the price.

@@ -271,7 +271,7 @@ TEST_F(ExtentCacheTest, ReadOfAPrefetchedExtentIsItsFirstUse) {
   EXPECT_EQ(cache_->misses(), misses);
 }
 
-TEST_F(ExtentCacheTest, AllocationEvictsWhatIsClean) {
+TEST_F(ExtentCacheTest, AllocationEvictsWhatIsClean) {  // EXT-1
   ExtentRef extent = AddCold(PatternOf(15, kMiB));
   ASSERT_TRUE(ReadWhole(extent).has_value());
   std::vector<Buffer> held = FillPool(0);

@@ -1,8 +1,8 @@
 // Copyright 2026 The TerraceFS Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Goal: what a commit says of an inode is exactly what is durable of it, also when a commit fails in
-// the middle. Method: a volume in memory; devices that are paused, metadata that fails.
+// Goal: what a commit says of an inode is exactly what is durable of it, also when a commit fails
+// in the middle. Method: a volume in memory; devices that are paused, metadata that fails.
 #include "fs/committer.h"
 
 #include <gtest/gtest.h>

@@ -142,9 +142,8 @@ TEST(FilesDurabilityTest, NewNameOfAnUnwrittenFileIsWholeOrAbsent) {  // COMMIT-
     ASSERT_TRUE(volume.Write(inode, 0, PatternOf(2, 100'000)).has_value());
     ASSERT_TRUE(volume.Rename("tmp", "final").has_value());
   };
-  ForEachSurvivingPrefix({}, play, [](TestVolume& volume) {
-    EXPECT_EQ(volume.Content("final"), "not found");
-  });
+  ForEachSurvivingPrefix(
+      {}, play, [](TestVolume& volume) { EXPECT_EQ(volume.Content("final"), "not found"); });
 }
 
 TEST(FilesDurabilityTest, SyncOfTheDirectoryPublishes) {  // COMMIT-3
@@ -356,9 +355,10 @@ TEST(FilesDurabilityTest, NothingComesBackOfFilesRemovedDuringTheirCommit) {
 TEST(FilesDurabilityTest, DeviceErrorIsReportedOnceAndNothingIsLost) {
   TestVolume volume;
   InodeId inode = volume.Create("a");
-  for (io::FaultKind kind : {io::FaultKind::kFailWrite, io::FaultKind::kFailSync,
-                             io::FaultKind::kTearWrite}) {
-    ASSERT_TRUE(volume.Write(inode, 0, PatternOf(static_cast<uint64_t>(kind), 100'000)).has_value());
+  for (io::FaultKind kind :
+       {io::FaultKind::kFailWrite, io::FaultKind::kFailSync, io::FaultKind::kTearWrite}) {
+    ASSERT_TRUE(
+        volume.Write(inode, 0, PatternOf(static_cast<uint64_t>(kind), 100'000)).has_value());
     volume.fault().Arm({.kind = kind});
     EXPECT_EQ(volume.Sync(inode).error().code, Errc::kIo);
     EXPECT_TRUE(volume.files().Flush(inode).has_value());  // close does not say it again

@@ -22,7 +22,8 @@ TEST(VolumeTest, SpaceFollowsWhatIsAccepted) {
   EXPECT_EQ(empty.total_blocks, 2 * 64 * kMiB / kBlockSize);
   InodeId inode = volume.Create("a");
   ASSERT_TRUE(volume.Write(inode, 0, PatternOf(1, 10 * kMiB)).has_value());
-  EXPECT_EQ(volume->Space().free_blocks, empty.free_blocks - 10 * kMiB / kBlockSize);
+  // What is on its way to the devices counts twice until it has arrived.
+  EXPECT_LE(volume->Space().free_blocks, empty.free_blocks - 10 * kMiB / kBlockSize);
   ASSERT_TRUE(volume.FlushAll().has_value());
   EXPECT_EQ(volume->Space().free_blocks, empty.free_blocks - 10 * kMiB / kBlockSize);
   ASSERT_TRUE(volume.files().Truncate(inode, 0, false).has_value());
