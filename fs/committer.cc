@@ -154,6 +154,9 @@ void Committer::Group::NoteDurable(Member& member, const std::vector<cache::Exte
     break;
   }
   member.durable = std::max(member.durable, inode.record.durable_sequence);
+  if (member.durable >= inode.data->promised) {  // COMMIT-3: also where the file ends in a hole
+    member.durable_size = std::max(member.durable_size, inode.data->promised_size_bytes);
+  }
   if (member.durable == inode.data_sequence) member.durable_size = inode.record.size_bytes;
   member.durable_size = std::min(member.durable_size, inode.record.size_bytes);
 }

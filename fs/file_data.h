@@ -56,6 +56,7 @@ struct FileData {
   std::deque<std::weak_ptr<cache::Extent>> undurable;
   ReplacedBytes replaced;
   Sequence promised;  // the last change that an fsync, done or under way, covers
+  uint64_t promised_size_bytes = 0;  // and the size that it covers: the end may be a hole
   uint32_t reader_count = 0;
   uint32_t writer_count = 0;
   bool pages_were_mapped = false;

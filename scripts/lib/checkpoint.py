@@ -20,7 +20,6 @@ import sys
 import time
 
 ROUNDS = 6  # the first is not counted: memory that was never used before is slow
-NAME = "model.pt"
 
 
 def shapes(mib):
@@ -64,20 +63,27 @@ def size_of(model):
     return sum(tensor.numel() * tensor.element_size() for tensor in model.values())
 
 
-def save_once(model, directory):
-    """Seconds until torch.save returned, and until the file was durable."""
+def path_of(directory, step):
+    return os.path.join(directory, f"step-{step}.pt")
+
+
+def save_once(model, directory, step):
+    """Seconds until torch.save returned, and until the file was durable.
+
+    As trainers do: every save is a new file, and the one before goes when the new one is safe.
+    """
     import torch
-    path = os.path.join(directory, NAME)
-    if os.path.exists(path):
-        os.unlink(path)
-        os.sync()
     start = time.monotonic()
-    torch.save(model, path)
+    torch.save(model, path_of(directory, step))
     returned = time.monotonic() - start
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path_of(directory, step), os.O_RDONLY)
     os.fsync(descriptor)
     os.close(descriptor)
-    return returned, time.monotonic() - start
+    durable = time.monotonic() - start
+    if step > 0:
+        os.unlink(path_of(directory, step - 1))
+        os.sync()
+    return returned, durable
 
 
 def save(arguments):
@@ -86,13 +92,12 @@ def save(arguments):
     model = dict(tensors(arguments.mib))
     sides = {"ours": arguments.ours, "plain": arguments.plain}
     seconds = {side: [] for side in sides}
-    for number in range(ROUNDS):
+    for step in range(ROUNDS):
         # Each side goes first in every other round.
-        for side in list(sides) if number % 2 else reversed(sides):
-            taken = save_once(model, sides[side])
-            if number > 0:
+        for side in list(sides) if step % 2 else reversed(sides):
+            taken = save_once(model, sides[side], step)
+            if step > 0:
                 seconds[side].append(taken)
-    os.unlink(os.path.join(arguments.plain, NAME))
     result = {"bytes": size_of(model), "tensors": len(model), "torch": torch.__version__}
     for side, taken in seconds.items():
         result[side] = {"returned": statistics.median(one[0] for one in taken),
@@ -104,7 +109,7 @@ def save(arguments):
 def load(arguments):
     import torch
     start = time.monotonic()
-    loaded = torch.load(os.path.join(arguments.ours, NAME))
+    loaded = torch.load(path_of(arguments.ours, ROUNDS - 1))
     seconds = time.monotonic() - start
     count, different = 0, []
     for name, tensor in tensors(arguments.mib):
