@@ -26,6 +26,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 void Use(std::shared_ptr<spdlog::logger> logger) {
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %L [%t] %v");
   logger->flush_on(spdlog::level::info);
+  logger->set_level(spdlog::default_logger_raw()->level());
   spdlog::set_default_logger(std::move(logger));
 }
 

@@ -39,7 +39,7 @@ Result<Number> SplitNumber(std::string_view text, std::string_view kind) {
 Result<uint64_t> ParseSize(std::string_view text) {
   TERRACE_ASSIGN_OR_RETURN(Number number, SplitNumber(text, "size (try 512M, 4G, 1.5T)"));
   std::string_view unit = number.suffix;
-  if (unit.ends_with("iB")) {
+  if (unit.size() > 2 && unit.ends_with("iB")) {
     unit.remove_suffix(2);
   } else if (unit.ends_with("B")) {
     unit.remove_suffix(1);

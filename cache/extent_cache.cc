@@ -469,7 +469,7 @@ void ExtentCache::OnFetched(ExtentRef extent, const Status& status) {
     waiters = std::move(found->second.waiters);
     if (status) {
       extent->buffer_ = std::move(found->second.buffer);
-      LinkLocked(extent, /*was_asked_for=*/!waiters.empty());
+      LinkLocked(extent, /*prefetched=*/waiters.empty());
       for (const Waiter& waiter : waiters) {
         bool pinned = PinLocked(*waiter.join, waiter.index);
         TERRACE_ASSERT(pinned);
@@ -510,7 +510,7 @@ void ExtentCache::MarkClean(const ExtentRef& extent, bool named) {
     TERRACE_ASSERT(extent->state() == ExtentState::kWritten);
     if (!named) extent->retired_.store(true);
     extent->state_.store(ExtentState::kClean, std::memory_order_release);
-    if (named) LinkLocked(extent, false);
+    if (named) LinkLocked(extent, /*prefetched=*/false);
   }
   store_.Unreserve(dirty_.Settle(*extent));
   NotifyRoom();

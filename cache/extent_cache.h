@@ -126,7 +126,7 @@ class ExtentCache {
   enum class Attempt { kInDram, kJoined, kBegun };
 
   void OnExtentDestroyed(Extent& extent);
-  void LinkLocked(const ExtentRef& extent, bool was_asked_for) TERRACE_REQUIRES(mu_);
+  void LinkLocked(const ExtentRef& extent, bool prefetched) TERRACE_REQUIRES(mu_);
   ExtentRef UnlinkLocked(Extent& extent) TERRACE_REQUIRES(mu_);
   bool EvictOne() TERRACE_EXCLUDES(mu_);
   uint64_t RoomEpoch() TERRACE_EXCLUDES(mu_);

@@ -88,6 +88,11 @@ Status Files::AllocateLocked(Inode& inode, const AllocateRequest& request) {
   if (!request.keep_size && end > inode.record.size_bytes) {
     inode.record.size_bytes = inode.durable_size_bytes = end;
   }
+  // No entry will ever show where a file ends in a hole.
+  const bool clears_end = (request.punch_hole || request.zero_range) &&
+                          end >= inode.record.size_bytes &&
+                          request.offset < inode.record.size_bytes;
+  if (clears_end) inode.durable_size_bytes = inode.record.size_bytes;
   inode.record.mtime_ns = inode.record.ctime_ns = deps_.clock.WallNs();
   Status written = request.punch_hole || request.zero_range
                        ? ClearRangeLocked(inode, *data, request.offset, end)

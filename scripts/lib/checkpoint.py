@@ -90,6 +90,7 @@ def save(arguments):
     import torch
     print(f"making {arguments.mib} MiB of tensors with torch {torch.__version__}", flush=True)
     model = dict(tensors(arguments.mib))
+    print(f'$ torch.save(model, "{path_of(arguments.ours, 0)}")  # to {ROUNDS - 1}', flush=True)
     sides = {"ours": arguments.ours, "plain": arguments.plain}
     seconds = {side: [] for side in sides}
     for step in range(ROUNDS):
@@ -108,8 +109,10 @@ def save(arguments):
 
 def load(arguments):
     import torch
+    path = path_of(arguments.ours, ROUNDS - 1)
+    print(f'$ torch.load("{path}")', flush=True)
     start = time.monotonic()
-    loaded = torch.load(path_of(arguments.ours, ROUNDS - 1))
+    loaded = torch.load(path)
     seconds = time.monotonic() - start
     count, different = 0, []
     for name, tensor in tensors(arguments.mib):

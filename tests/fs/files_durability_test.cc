@@ -283,23 +283,29 @@ TEST(FilesDurabilityTest, OverwrittenInPlaceEachBlockHasAValueItHad) {
   });
 }
 
-// Truncating away all that was not durable must close the condition, or the name stays "busy".
+// Cutting off or punching away all that was not durable must close the condition, or the name stays
+// "busy" and the predecessor keeps its space.
 TEST(FilesDurabilityTest, UnlinkAfterRenameAndTruncateIsNotBusy) {
-  TestVolume volume;
-  InodeId older = volume.Create("final");
-  ASSERT_TRUE(volume.Write(older, 0, PatternOf(1, 100'000)).has_value());
-  ASSERT_TRUE(volume.Sync(older).has_value());
-  InodeId inode = volume.Create("tmp");
-  ASSERT_TRUE(volume.Write(inode, 0, PatternOf(2, 5000)).has_value());
-  ASSERT_TRUE(volume.Rename("tmp", "final").has_value());
-  volume.names().Forget(older, 1);
-  EXPECT_EQ(volume->GetStatus().open_conditions, 1u);
-  ASSERT_TRUE(volume.files().Truncate(inode, 0, false).has_value());
-  EXPECT_EQ(volume->GetStatus().open_conditions, 0u);
-  ASSERT_TRUE(volume.Remove("final", inode).has_value());
-  volume.CheckConsistency();
-  EXPECT_EQ(volume.RowsOf(Table::kInode), 1u);  // the predecessor is gone, too
-  EXPECT_EQ(volume.RowsOf(Table::kExtent), 0u);
+  for (bool punch : {false, true}) {
+    TestVolume volume;
+    InodeId older = volume.Create("final");
+    ASSERT_TRUE(volume.Write(older, 0, PatternOf(1, 100'000)).has_value());
+    ASSERT_TRUE(volume.Sync(older).has_value());
+    InodeId inode = volume.Create("tmp");
+    ASSERT_TRUE(volume.Write(inode, 0, PatternOf(2, 5000)).has_value());
+    ASSERT_TRUE(volume.Rename("tmp", "final").has_value());
+    volume.names().Forget(older, 1);
+    EXPECT_EQ(volume->GetStatus().open_conditions, 1u);
+    AllocateRequest hole{.inode = inode, .size = 5000, .keep_size = true, .punch_hole = true};
+    Status gone = punch ? volume.files().Allocate(hole)
+                        : volume.files().Truncate(inode, 0, false).map([](const Attributes&) {});
+    ASSERT_TRUE(gone.has_value());
+    EXPECT_EQ(volume->GetStatus().open_conditions, 0u);
+    ASSERT_TRUE(volume.Remove("final", inode).has_value());
+    volume.CheckConsistency();
+    EXPECT_EQ(volume.RowsOf(Table::kInode), 1u);  // the predecessor is gone, too
+    EXPECT_EQ(volume.RowsOf(Table::kExtent), 0u);
+  }
 }
 
 TEST(FilesDurabilityTest, PredecessorGoesWhenTheConditionCloses) {
@@ -350,6 +356,30 @@ TEST(FilesDurabilityTest, NothingComesBackOfFilesRemovedDuringTheirCommit) {
   volume.CheckConsistency();
   EXPECT_EQ(volume.RowsOf(Table::kInode), 1u);
   EXPECT_EQ(volume.RowsOf(Table::kExtent), 0u);
+}
+
+// The same, with the commit brought to the point where it has found the inode but not locked it.
+TEST(FilesDurabilityTest, RecordOfAFreedInodeDoesNotComeBack) {
+  TestVolume volume;
+  InodeId inode = volume.Create("a");
+  ASSERT_TRUE(volume.Write(inode, 0, PatternOf(1, 3000)).has_value());
+  volume.memory().Pause();
+  StatusLatch synced;
+  volume.files().Sync(inode, [&](Status status) { synced.Set(std::move(status)); });
+  while (volume.memory().kept_count() == 0) std::this_thread::yield();
+  volume.SetBeforeMetaWrite([&](const MetaBatch& batch) {
+    if (batch.empty()) return;
+    const MetaBatch::Operation& last = batch.operations().back();
+    if (last.table != Table::kOrphan || !last.is_delete) return;
+    uint64_t barriers = volume.memory().sync_count();
+    volume.memory().Resume();
+    while (volume.memory().sync_count() == barriers) std::this_thread::yield();
+    for (int i = 0; i < 10'000; i++) std::this_thread::yield();  // now it waits for the inode
+  });
+  ASSERT_TRUE(volume.Remove("a", inode).has_value());
+  ASSERT_TRUE(synced.Wait().has_value());
+  volume.CheckConsistency();
+  EXPECT_EQ(volume.RowsOf(Table::kInode), 1u);
 }
 
 TEST(FilesDurabilityTest, DeviceErrorIsReportedOnceAndNothingIsLost) {

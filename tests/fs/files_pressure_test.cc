@@ -99,7 +99,7 @@ TEST(FilesPressureTest, BadlyFragmentedRangeIsReadInASmallPool) {
 // Reader threads keep what a small payload left of their block; they must not wait for each other
 // with it in hand.
 TEST(FilesPressureTest, ReceivingThreadsShareASmallPool) {
-  constexpr int kThreads = 14;
+  constexpr int kThreads = 24;  // more than the pool has blocks
   TestVolume volume({.device_count = 1, .pool_bytes = 16 * kMiB});
   std::vector<InodeId> inodes;
   for (int i = 0; i < kThreads; i++) inodes.push_back(volume.Create(std::to_string(i)));
@@ -107,7 +107,7 @@ TEST(FilesPressureTest, ReceivingThreadsShareASmallPool) {
   for (int i = 0; i < kThreads; i++) {
     threads.emplace_back([&, i] {
       ReceiveArea area;
-      for (uint64_t round = 0; round < 20; round++) {
+      for (uint64_t round = 0; round < 10; round++) {
         volume.files().PrepareReceive(area);
         StatusLatch done;
         volume.files().Write(

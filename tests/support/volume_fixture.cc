@@ -31,6 +31,8 @@ class TestVolume::Gate {
  public:
   SharedMutex mu;
   bool closed TERRACE_GUARDED_BY(mu) = false;
+  Mutex hook_mu;
+  std::function<void(const MetaBatch&)> before_write TERRACE_GUARDED_BY(hook_mu);
 };
 
 class TestVolume::GatedFile final : public io::File {
@@ -107,6 +109,12 @@ class TestVolume::GatedMeta final : public MetaStore {
     return base_.GetMany(table, keys);
   }
   Status Write(const MetaBatch& batch) override {
+    std::function<void(const MetaBatch&)> hook;
+    {
+      MutexLock lock(gate_->hook_mu);
+      hook = gate_->before_write;
+    }
+    if (hook) hook(batch);
     ReaderLock lock(gate_->mu);
     return gate_->closed ? Status{} : base_.Write(batch);
   }
@@ -246,6 +254,11 @@ void TestVolume::LosePower(const ChooseKept& choose) {
   for (Disk& disk : disks_) disk.memory->LoseUnsynced();
   TrackMeta(std::move(survivor));
   Mount();
+}
+
+void TestVolume::SetBeforeMetaWrite(std::function<void(const MetaBatch&)> before_write) {
+  MutexLock lock(gate_->hook_mu);
+  gate_->before_write = std::move(before_write);
 }
 
 InodeId TestVolume::Create(std::string_view name, InodeId parent) {

@@ -63,6 +63,8 @@ class TestVolume {
   io::MemoryFile& memory(size_t device = 0) { return *disks_[device].memory; }
   io::FaultyFile& fault(size_t device = 0) { return *disks_[device].faulty; }
   FaultyMetaStore& meta_fault() { return *meta_fault_; }
+  // Runs before each batch of this mount is written, on the writer's thread and under its locks.
+  void SetBeforeMetaWrite(std::function<void(const MetaBatch&)> before_write);
   MetaStore& meta() { return *meta_view_; }
 
   InodeId Create(std::string_view name, InodeId parent = kRootInode);
