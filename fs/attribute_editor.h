@@ -42,6 +42,8 @@ class AttributeEditor {
   Result<std::vector<std::string>> ListXattrs(InodeId inode);
 
  private:
+  // Programs ask for attributes far more often than they set any.
+  Result<bool> HasXattrs(InodeId inode);
   // Writes the batch with the inode's record added.
   Status WriteRecordLocked(Inode& inode, MetaBatch& batch) TERRACE_REQUIRES(inode.mu);
   // The same with a new ctime, which is taken back if that fails.

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "fs/file_data.h"
+#include "fs/inode_locks.h"
 #include "fs/meta/key_format.h"
 #include "fs/rewriter.h"
 #include "fs/stored_map.h"
@@ -16,9 +17,8 @@ namespace terrace::fs {
 
 namespace {
 
-// Bounds of one batch: it is built under the locks of its inodes. (ThreadSanitizer follows at most
-// 64 locks of a thread.)
-constexpr size_t kInodesPerBatchMax = 48;
+// Bounds of one batch: it is built under the locks of its inodes.
+constexpr size_t kInodesPerBatchMax = InodeLocks::kInodesMax;
 
 }  // namespace
 

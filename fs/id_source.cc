@@ -14,6 +14,9 @@ namespace {
 constexpr uint64_t kInodeStep = 1 << 16;
 constexpr uint64_t kExtentStep = 1 << 20;
 constexpr uint64_t kSequenceStep = 1 << 22;
+// So that every committed byte gives its inode a durable sequence above 0: it can be 1 less than
+// that of the first change that is still missing (fs/committer.cc).
+constexpr uint64_t kFirstSequence = 2;
 
 // The first number that was never reserved.
 Result<uint64_t> ReadReservation(MetaStore& meta, const char* key, uint64_t first) {
@@ -40,7 +43,7 @@ Result<std::unique_ptr<IdSource>> IdSource::Open(MetaStore& meta) {
   const Kind kinds[] = {
       {&source->inodes_, kInodesReservedKey, kInodeStep, kRootInode.value() + 1},
       {&source->extents_, kExtentsReservedKey, kExtentStep, 1},
-      {&source->sequences_, kSequencesReservedKey, kSequenceStep, 1},
+      {&source->sequences_, kSequencesReservedKey, kSequenceStep, kFirstSequence},
   };
   for (const Kind& kind : kinds) {
     TERRACE_ASSIGN_OR_RETURN(const uint64_t end, ReadReservation(meta, kind.key, kind.first));

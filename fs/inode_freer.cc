@@ -3,6 +3,11 @@
 
 #include "fs/inode_freer.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <memory>
+
 #include "base/log.h"
 #include "fs/file_data.h"
 #include "fs/meta/key_format.h"
@@ -16,56 +21,112 @@ namespace {
 // Map entries, and attributes, of one batch.
 constexpr size_t kEntriesPerBatchMax = 1024;
 
-}  // namespace
-
-bool InodeFreer::FreeSome(InodeId inode) {
-  Result<bool> more = FreeSomeOf(inode);
-  if (more) return *more;
-  if (more.error().code != Errc::kNotFound) {
-    LogError("freeing inode " + std::to_string(inode.value()) + ": " + Describe(more.error()) +
-             "; the next mount tries again");
-  }
-  return false;
+void LogFailure(InodeId inode, const Error& error) {
+  LogError("freeing inode " + std::to_string(inode.value()) + ": " + Describe(error) +
+           "; the next mount tries again");
 }
 
-Result<bool> InodeFreer::FreeSomeOf(InodeId id) {
-  TERRACE_ASSIGN_OR_RETURN(InodeRef inode, inodes_.Get(id));
-  ExtentDeltas::Retired retired;
-  std::unique_ptr<FileData> dropped;  // let go after the lock
-  bool more = false;
-  {
-    WriterLock lock(inode->mu);
-    bool needed =
-        inode->record.nlink > 0 || inodes_.KnownToKernel(id) || conditions_.IsPredecessor(id);
-    if (needed) return false;
-    dropped = std::move(inode->data);
-    MetaBatch batch;
-    ExtentDeltas deltas;
-    auto cursor = meta_.Scan(Table::kMap, InodeKey(id), InodeKey(InodeId(id.value() + 1)));
-    size_t count = 0;
-    for (; cursor->Valid() && count < kEntriesPerBatchMax; cursor->Next(), count++) {
-      batch.Delete(Table::kMap, std::string(cursor->key()));
+}  // namespace
+
+struct InodeFreer::Batch {
+  MetaBatch meta;
+  ExtentDeltas deltas;
+  size_t entry_count = 0;
+  std::vector<std::unique_ptr<FileData>> dropped;  // let go after the locks
+  std::vector<InodeId> freed;                      // whose record goes with the batch
+
+  bool IsFull() const { return entry_count >= kEntriesPerBatchMax; }
+};
+
+std::vector<InodeId> InodeFreer::FreeSome(std::span<const InodeId> inodes) {
+  std::vector<InodeId> left;
+  Result<std::vector<InodeId>> done = FreeSomeOf(inodes);
+  if (done) {
+    std::copy_if(inodes.begin(), inodes.end(), std::back_inserter(left), [&](InodeId inode) {
+      return std::find(done->begin(), done->end(), inode) == done->end();
+    });
+  } else if (inodes.size() == 1) {
+    LogFailure(inodes.front(), done.error());
+  } else {  // one that fails does not keep the others
+    for (InodeId inode : inodes) {
+      for (InodeId one : FreeSome({&inode, 1})) left.push_back(one);
+    }
+  }
+  return left;
+}
+
+std::vector<InodeRef> InodeFreer::LoadAll(std::span<const InodeId> inodes) {
+  std::vector<InodeRef> loaded;
+  for (InodeId id : inodes) {
+    Result<InodeRef> inode = inodes_.Get(id);
+    if (inode) {
+      loaded.push_back(std::move(*inode));
+    } else if (inode.error().code != Errc::kNotFound) {
+      LogFailure(id, inode.error());
+    }
+  }
+  return loaded;
+}
+
+bool InodeFreer::IsNeededLocked(const Inode& inode) {
+  return inode.record.nlink > 0 || inodes_.KnownToKernel(inode.id) ||
+         conditions_.IsPredecessor(inode.id);
+}
+
+Result<bool> InodeFreer::CollectLocked(Inode& inode, Batch& batch) {
+  if (batch.IsFull()) return false;
+  // What was never committed has no map.
+  if (S_ISREG(inode.record.mode) && inode.record.durable_sequence > Sequence()) {
+    auto cursor =
+        meta_.Scan(Table::kMap, InodeKey(inode.id), InodeKey(InodeId(inode.id.value() + 1)));
+    for (; cursor->Valid() && !batch.IsFull(); cursor->Next(), batch.entry_count++) {
+      batch.meta.Delete(Table::kMap, std::string(cursor->key()));
       TERRACE_ASSIGN_OR_RETURN(StoredEntry entry, DecodeStoredEntry(cursor->value()));
-      deltas.Change(entry.extent, -1);
+      batch.deltas.Change(entry.extent, -1);
     }
     TERRACE_TRY(cursor->status());
-    more = cursor->Valid();
-    TERRACE_ASSIGN_OR_RETURN(retired, deltas.Emit(meta_, batch));
-    if (!more) {
-      TERRACE_ASSIGN_OR_RETURN(more, DeleteXattrs(meta_, batch, id, kEntriesPerBatchMax));
-    }
-    if (!more) {
-      batch.Delete(Table::kInode, InodeKey(id));
-      batch.Delete(Table::kOrphan, InodeKey(id));
-    }
-    TERRACE_TRY(meta_.Write(batch));
-    inode->record_dirty = false;
-    inode->data_sequence = inode->record.durable_sequence;
+    if (cursor->Valid()) return false;
   }
-  dropped.reset();
+  if (inode.record.has_xattrs) {
+    TERRACE_ASSIGN_OR_RETURN(const bool more,
+                             DeleteXattrs(meta_, batch.meta, inode.id, kEntriesPerBatchMax));
+    if (more) return false;
+  }
+  batch.meta.Delete(Table::kInode, InodeKey(inode.id));
+  batch.meta.Delete(Table::kOrphan, InodeKey(inode.id));
+  return true;
+}
+
+Result<std::vector<InodeId>> InodeFreer::FreeSomeOf(std::span<const InodeId> inodes)
+    TERRACE_NO_THREAD_SAFETY_ANALYSIS {
+  Batch batch;
+  ExtentDeltas::Retired retired;
+  std::vector<InodeId> done(inodes.begin(), inodes.end());
+  {
+    InodeLocks locks(LoadAll(inodes));
+    std::vector<Inode*> begun;
+    for (const InodeRef& inode : locks.inodes()) {
+      if (IsNeededLocked(*inode)) continue;
+      begun.push_back(inode.get());
+      TERRACE_ASSIGN_OR_RETURN(const bool all, CollectLocked(*inode, batch));
+      if (all) {
+        batch.freed.push_back(inode->id);
+      } else {
+        std::erase(done, inode->id);
+      }
+    }
+    TERRACE_ASSIGN_OR_RETURN(retired, batch.deltas.Emit(meta_, batch.meta));
+    TERRACE_TRY(meta_.Write(batch.meta));
+    for (Inode* inode : begun) {
+      batch.dropped.push_back(std::move(inode->data));
+      inode->record_dirty = false;
+      inode->data_sequence = inode->record.durable_sequence;
+    }
+  }
+  batch.dropped.clear();
   for (const auto& [extent, record] : retired) cache_.Retire(extent, record);
-  if (!more) inodes_.Drop(id);
-  return more;
+  for (InodeId inode : batch.freed) inodes_.Drop(inode);
+  return done;
 }
 
 }  // namespace terrace::fs

@@ -20,7 +20,9 @@ Int TakeFixed(ByteReader& reader) {
   return reader.Take<Int>().value_or(0);
 }
 
-constexpr size_t kFixedSize = 1 + 4 * sizeof(uint32_t) + 9 * sizeof(uint64_t) + sizeof(uint16_t);
+constexpr size_t kFixedSize = 2 + 4 * sizeof(uint32_t) + 9 * sizeof(uint64_t) + sizeof(uint16_t);
+
+constexpr uint8_t kHasXattrs = 1;
 
 }  // namespace
 
@@ -41,6 +43,7 @@ std::string EncodeInodeRecord(const InodeRecord& record) {
   AppendLittleEndian(out, record.btime_ns);
   AppendLittleEndian(out, record.durable_sequence.value());
   AppendLittleEndian(out, record.parent.value());
+  AppendLittleEndian(out, record.has_xattrs ? kHasXattrs : uint8_t{0});
   AppendLittleEndian(out, static_cast<uint16_t>(record.symlink_target.size()));
   out += record.symlink_target;
   return out;
@@ -69,6 +72,9 @@ Result<InodeRecord> DecodeInodeRecord(InodeId id, std::string_view bytes) {
   record.btime_ns = TakeFixed<int64_t>(reader);
   record.durable_sequence = Sequence(TakeFixed<uint64_t>(reader));
   record.parent = InodeId(TakeFixed<uint64_t>(reader));
+  const uint8_t flags = TakeFixed<uint8_t>(reader);
+  if ((flags & ~kHasXattrs) != 0) return Damaged(id, "flags");
+  record.has_xattrs = (flags & kHasXattrs) != 0;
   if (TakeFixed<uint16_t>(reader) != reader.rest().size()) {
     return Damaged(id, "length of the symbolic link's target");
   }

@@ -31,6 +31,7 @@ struct InodeRecord {
   int64_t btime_ns = 0;
   Sequence durable_sequence{};   // every change of the data up to here is committed
   InodeId parent{};              // directories: the one that holds it
+  bool has_xattrs = false;       // false: it never had an extended attribute
   std::string symlink_target{};  // symbolic links
   bool operator==(const InodeRecord&) const = default;
 };

@@ -7,8 +7,8 @@
 //          one batch; Commit writes it with the changed records. What was not committed is undone
 //          in memory by the destructor, so that memory never differs from the store.
 // Owner    A local variable of an operation of Names, which holds names_mu_.
-// Threads  Not thread-safe. Holds each inode's mu exclusively during its life: this is the one
-//          place that locks several inodes, which the static analysis cannot follow.
+// Threads  Not thread-safe. Holds each inode's mu exclusively during its life; the static
+//          analysis cannot follow a number of locks that is known at run time only.
 // Errors   Commit: those of MetaStore::Write; everything is undone then.
 #pragma once
 

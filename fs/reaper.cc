@@ -3,6 +3,7 @@
 
 #include "fs/reaper.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,8 +17,10 @@ constexpr std::chrono::milliseconds kGatherTime{20};
 
 }  // namespace
 
-Reaper::Reaper(FreeSome free_some)
-    : free_some_(std::move(free_some)), thread_("reaper", [this] { Run(); }) {}
+Reaper::Reaper(FreeSome free_some, size_t batch_max)
+    : free_some_(std::move(free_some)), batch_max_(batch_max), thread_("reaper", [this] {
+        Run();
+      }) {}
 
 Reaper::~Reaper() {
   {
@@ -34,8 +37,7 @@ void Reaper::Enqueue(InodeId inode) {
   {
     MutexLock lock(mu_);
     first = queue_.empty();
-    queue_.push_back(inode);
-    enqueued_++;
+    queue_.push_back({inode, enqueued_++});
   }
   if (first) changed_.NotifyAll();
 }
@@ -45,8 +47,20 @@ void Reaper::Drain() {
   const uint64_t wanted = enqueued_;
   drain_waiters_++;
   hurry_.NotifyAll();
-  while (finished_ < wanted && !stopping_) changed_.Wait(mu_);
+  while (!queue_.empty() && queue_.front().number < wanted && !stopping_) changed_.Wait(mu_);
   drain_waiters_--;
+}
+
+std::vector<Reaper::Orphan> Reaper::FreeSomeOf(const std::vector<Orphan>& batch) {
+  std::vector<InodeId> inodes;
+  for (const Orphan& orphan : batch) inodes.push_back(orphan.inode);
+  const std::vector<InodeId> left = free_some_(inodes);
+  std::vector<Orphan> orphans;
+  for (const Orphan& orphan : batch) {
+    const bool more = std::find(left.begin(), left.end(), orphan.inode) != left.end();
+    if (more) orphans.push_back(orphan);
+  }
+  return orphans;
 }
 
 void Reaper::Run() {
@@ -57,14 +71,14 @@ void Reaper::Run() {
       if (!stopping_ && drain_waiters_ == 0) hurry_.WaitFor(mu_, kGatherTime);
     }
     if (stopping_) break;
-    const InodeId inode = queue_.front();
+    const size_t count = std::min(batch_max_, queue_.size());
+    const std::vector<Orphan> batch(queue_.begin(), queue_.begin() + count);
     mu_.Unlock();
-    const bool more = free_some_(inode);
+    const std::vector<Orphan> left = FreeSomeOf(batch);
     mu_.Lock();
-    // First in, first out to the end of each: that is what Drain counts on.
-    if (more) continue;
-    queue_.pop_front();
-    finished_++;
+    // What is left goes on first: Drain counts on ascending numbers.
+    queue_.erase(queue_.begin(), queue_.begin() + count);
+    queue_.insert(queue_.begin(), left.begin(), left.end());
     changed_.NotifyAll();
   }
   mu_.Unlock();

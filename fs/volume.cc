@@ -36,7 +36,9 @@ Volume::Volume(Parts parts) : parts_(std::move(parts)) {
                                                    *parts_.clock, options);
   cache_->SetMakeRoom([this] { write_back_->Hurry(); });
   freer_ = std::make_unique<InodeFreer>(*parts_.meta, *inodes_, *parts_.conditions, *cache_);
-  reaper_ = std::make_unique<Reaper>([this](InodeId inode) { return freer_->FreeSome(inode); });
+  reaper_ = std::make_unique<Reaper>(
+      [this](std::span<const InodeId> inodes) { return freer_->FreeSome(inodes); },
+      InodeFreer::kInodesMax);
   names_ = std::make_unique<Names>(Names::Dependencies{
       *parts_.meta, *inodes_, *parts_.ids, *parts_.conditions, *parts_.clock, parts_.name_hash_seed,
       [this](InodeId inode) { return SyncAndWait(inode); },

@@ -64,6 +64,8 @@ Result<bool> DeleteXattrs(MetaStore& meta, MetaBatch& batch, InodeId inode, size
 
 Result<std::string> AttributeEditor::GetXattr(InodeId inode, std::string_view name) {
   TERRACE_TRY(CheckXattrName(name));
+  TERRACE_ASSIGN_OR_RETURN(const bool any, HasXattrs(inode));
+  if (!any) return Fail(Errc::kNoAttribute, std::string(name));
   TERRACE_ASSIGN_OR_RETURN(std::optional<std::string> value,
                            meta_.Get(Table::kXattr, XattrKey(inode, name)));
   if (!value) return Fail(Errc::kNoAttribute, std::string(name));
@@ -92,6 +94,7 @@ Status AttributeEditor::SetXattr(InodeId id, std::string_view name, std::string_
   }
   MetaBatch batch;
   batch.Put(Table::kXattr, XattrKey(id, name), std::string(value));
+  inode->record.has_xattrs = true;  // stays if the batch fails: a look-up finds none then
   return WriteXattrsLocked(*inode, batch);
 }
 
@@ -109,7 +112,15 @@ Status AttributeEditor::RemoveXattr(InodeId id, std::string_view name) {
 }
 
 Result<std::vector<std::string>> AttributeEditor::ListXattrs(InodeId inode) {
+  TERRACE_ASSIGN_OR_RETURN(const bool any, HasXattrs(inode));
+  if (!any) return std::vector<std::string>{};
   return ListXattrNames(meta_, inode);
+}
+
+Result<bool> AttributeEditor::HasXattrs(InodeId id) {
+  TERRACE_ASSIGN_OR_RETURN(const InodeRef inode, inodes_.Get(id));
+  ReaderLock lock(inode->mu);
+  return inode->record.has_xattrs;
 }
 
 Status AttributeEditor::WriteXattrsLocked(Inode& inode, MetaBatch& batch) {

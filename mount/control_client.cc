@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "mount/control_service.h"
@@ -99,13 +98,14 @@ Status ControlClient::EvictDram() {
   return Verdict(answer);
 }
 
-bool ServesAMount(pid_t pid, uid_t owner) {
-  for (const std::string& directory : RuntimeDirectoriesOf(owner)) {
-    std::error_code error;
-    std::filesystem::directory_iterator files(directory, error);
-    for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
-      if (files->path().extension() != ".sock") continue;
-      Result<LineSocket> socket = ConnectTo(files->path());
+// Begins with the mount table: a daemon listens for a moment after its mount has gone.
+bool ServesAMount(pid_t pid) {
+  Result<std::vector<MountEntry>> table = ReadMountTable();
+  if (!table) return false;
+  for (const MountEntry& mount : *table) {
+    if (!mount.IsTerrace()) continue;
+    for (const std::string& directory : RuntimeDirectoriesOf(mount.owner)) {
+      Result<LineSocket> socket = ConnectTo(directory + "/" + SocketName(mount));
       if (!socket) continue;
       Result<LineSocket::Peer> peer = socket->GetPeer();
       if (peer && peer->pid == pid) return true;

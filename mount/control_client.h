@@ -39,7 +39,8 @@ class ControlClient {
   pid_t engine_pid_;
 };
 
-// True if the process answers on a control socket: it serves a mount, and is not about to end.
-bool ServesAMount(pid_t pid, uid_t owner);
+// True if the process answers on the control socket of a mount in the table: it is not about to
+// end.
+bool ServesAMount(pid_t pid);
 
 }  // namespace terrace::mount

@@ -158,6 +158,37 @@ TEST(FilesDurabilityTest, SyncOfTheDirectoryPublishes) {  // COMMIT-3
   EXPECT_EQ(volume.Content("final"), PatternOf(2, 100'000));
 }
 
+// No entry shows where such a file ends, and what is written further may be lost.
+TEST(FilesDurabilityTest, PublishedVersionThatEndsInAHoleKeepsItsSize) {  // COMMIT-2
+  const std::string older = PatternOf(1, 1000);
+  const std::string newer = PatternOf(2, 4000) + std::string(1000, '\0');
+  for (bool zero : {false, true}) {
+    auto play = [&](TestVolume& volume) {
+      InodeId final = volume.Create("final");
+      ASSERT_TRUE(volume.Write(final, 0, older).has_value());
+      ASSERT_TRUE(volume.Sync(final).has_value());
+      InodeId inode = volume.Create("tmp");
+      ASSERT_TRUE(volume.Write(inode, 0, PatternOf(2, 5000)).has_value());
+      AllocateRequest hole{.inode = inode, .offset = 4000, .size = 1000, .keep_size = true};
+      (zero ? hole.zero_range : hole.punch_hole) = true;
+      ASSERT_TRUE(volume.files().Allocate(hole).has_value());
+      ASSERT_TRUE(volume.Rename("tmp", "final").has_value());
+      volume.memory().Pause();
+      volume->FlushAll([](Status) {});
+      while (volume.memory().kept_count() == 0) std::this_thread::yield();
+      ASSERT_TRUE(volume.Write(inode, 5000, PatternOf(4, 700)).has_value());
+      volume.memory().Resume();
+      while (volume->GetStatus().open_conditions > 0) std::this_thread::yield();
+    };
+    ForEachSurvivingPrefix({}, play, [&](TestVolume& volume) {
+      std::string content = volume.Content("final");
+      if (content == older) return;
+      ASSERT_GE(content.size(), newer.size());
+      EXPECT_EQ(content.substr(0, newer.size()), newer);
+    });
+  }
+}
+
 // Bytes of the published version that were replaced before they were written must not be missing
 // when the version counts as durable.
 TEST(FilesDurabilityTest, PublishedVersionIsWholeThoughItIsOverwrittenAtOnce) {  // COMMIT-2

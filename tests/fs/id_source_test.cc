@@ -24,8 +24,8 @@ TEST(IdSource, StartsBehindTheRootAndCounts) {
   EXPECT_EQ((*ids)->NextInode().value(), InodeId(2));
   EXPECT_EQ((*ids)->NextInode().value(), InodeId(3));
   EXPECT_EQ((*ids)->NextExtent().value(), ExtentId(1));
-  EXPECT_EQ((*ids)->NextSequence().value(), Sequence(1));
   EXPECT_EQ((*ids)->NextSequence().value(), Sequence(2));
+  EXPECT_EQ((*ids)->NextSequence().value(), Sequence(3));
 }
 
 TEST(IdSource, PowerLossSkipsButNeverRepeats) {

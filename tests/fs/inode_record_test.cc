@@ -28,6 +28,7 @@ InodeRecord Sample() {
           .btime_ns = 1,
           .durable_sequence = Sequence(77),
           .parent = InodeId(1),
+          .has_xattrs = true,
           .symlink_target = "../a b"};
 }
 
@@ -53,7 +54,7 @@ TEST(InodeRecord, BytesAreStable) {
       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,                 // ctime
       1,    0,    0,    0,    0,    0,    0,    0,    77,   0, 0, 0,
       0,    0,    0,    0,                                      // btime, durable sequence
-      1,    0,    0,    0,    0,    0,    0,    0,    6,    0,  // parent, length of the target
+      1,    0,    0,    0,    0,    0,    0,    0,    1,    6,    0,  // parent, flags, length
       '.',  '.',  '/',  'a',  ' ',  'b'};
   EXPECT_EQ(bytes, std::string(reinterpret_cast<const char*>(golden), sizeof golden));
 }

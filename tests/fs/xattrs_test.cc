@@ -81,9 +81,19 @@ TEST_P(XattrsTest, OtherPrefixesAreUnsupportedWithoutALookup) {
     EXPECT_EQ(CodeOf(editor_.RemoveXattr(file_, name)), Errc::kUnsupported) << name;
   }
   EXPECT_EQ(faulty_.CallCount(MetaCall::kGet), gets);
-  EXPECT_EQ(CodeOf(editor_.GetXattr(file_, "security.selinux")), Errc::kNoAttribute);
-  EXPECT_EQ(faulty_.CallCount(MetaCall::kGet), gets + 1);
   EXPECT_EQ(faulty_.CallCount(MetaCall::kScan), 0u);
+}
+
+// The kernel asks for security.capability before the first write of each handle.
+TEST_P(XattrsTest, FileThatNeverHadAnyNeedsNoLookup) {
+  const uint64_t gets = faulty_.CallCount(MetaCall::kGet);
+  EXPECT_EQ(CodeOf(editor_.GetXattr(file_, "security.capability")), Errc::kNoAttribute);
+  EXPECT_TRUE(editor_.ListXattrs(file_)->empty());
+  EXPECT_EQ(faulty_.CallCount(MetaCall::kGet), gets);
+  EXPECT_EQ(faulty_.CallCount(MetaCall::kScan), 0u);
+  ASSERT_TRUE(editor_.SetXattr(file_, "user.a", "v", {}));
+  EXPECT_EQ(CodeOf(editor_.GetXattr(file_, "security.capability")), Errc::kNoAttribute);
+  EXPECT_GT(faulty_.CallCount(MetaCall::kGet), gets);
 }
 
 TEST_P(XattrsTest, UserAttributesAreForFilesAndDirectories) {

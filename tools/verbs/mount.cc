@@ -62,10 +62,9 @@ void WaitForStoppingDaemon(const std::string& store_path) {
   const bool directory = S_ISDIR(status.st_mode);
   const pid_t pid =
       PidOfTerrace(io::LockHolder(directory ? store_path + "/" + io::kDataFileName : store_path));
-  struct stat process {};
-  if (pid == 0 || stat(("/proc/" + std::to_string(pid)).c_str(), &process) != 0) return;
+  if (pid == 0) return;
   Result<mount::ProcessWatch> watch = mount::ProcessWatch::Open(pid);
-  if (!watch || mount::ServesAMount(pid, process.st_uid)) return;
+  if (!watch || mount::ServesAMount(pid)) return;
   watch->WaitForExit(kStoppingDaemonTimeout);
 }
 
