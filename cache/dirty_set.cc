@@ -47,6 +47,7 @@ void DirtySet::Add(Extent& extent, uint32_t reserved_blocks) {
   extent.charged_bytes_ = extent.capacity_bytes();
   extent.reserved_blocks_ = reserved_blocks;
   dirty_bytes_ += extent.charged_bytes_;
+  dirty_count_++;
   bool streaming = extent.state() == ExtentState::kSealed && extent.size_bytes() >= kAdoptSizeMin;
   PushLocked(extent, streaming ? kStreaming : kLazy);
 }
@@ -137,6 +138,7 @@ uint32_t DirtySet::Settle(Extent& extent) {
   MutexLock lock(mu_);
   UnlinkLocked(extent);
   dirty_bytes_ -= extent.charged_bytes_;
+  if (extent.charged_bytes_ > 0) dirty_count_--;
   extent.charged_bytes_ = 0;
   return std::exchange(extent.reserved_blocks_, 0);
 }

@@ -57,6 +57,7 @@ class DirtySet {
   uint32_t TakeReservation(Extent& extent);
 
   uint64_t dirty_bytes() const { return dirty_bytes_.load(std::memory_order_relaxed); }
+  uint64_t dirty_count() const { return dirty_count_.load(std::memory_order_relaxed); }
   uint64_t streaming_bytes() const { return streaming_bytes_.load(std::memory_order_relaxed); }
   // Birth of the oldest waiting extent; INT64_MAX: none. streaming or lazy queue, or both.
   int64_t OldestNs() const;
@@ -90,6 +91,7 @@ class DirtySet {
   Queue lazy_ TERRACE_GUARDED_BY(mu_);
   Queue streaming_ TERRACE_GUARDED_BY(mu_);
   std::atomic<uint64_t> dirty_bytes_{0};
+  std::atomic<uint64_t> dirty_count_{0};  // extents
   std::atomic<uint64_t> streaming_bytes_{0};
 };
 

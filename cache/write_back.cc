@@ -55,7 +55,7 @@ WriteBack::WriteBack(ExtentCache& cache, io::ExtentStore& store, CommitSink& sin
       options_(options),
       batch_bytes_(kBatchBytesPerDevice * store.device_count()),
       in_flight_bytes_max_(kInFlightBytesPerDevice * store.device_count()),
-      throttle_(options.high_water_bytes, [&cache] { return cache.dirty().dirty_bytes(); }) {}
+      throttle_(options.high_water_bytes, [this] { return DirtyLoadBytes(); }) {}
 
 WriteBack::~WriteBack() {
   MutexLock lock(mu_);
@@ -145,6 +145,11 @@ int64_t WriteBack::OldestDirtyNs() const {
   return oldest;
 }
 
+uint64_t WriteBack::DirtyLoadBytes() const {
+  const uint64_t share = options_.high_water_bytes / options_.dirty_extents_max;
+  return std::max(cache_.dirty().dirty_bytes(), cache_.dirty().dirty_count() * share);
+}
+
 std::vector<ExtentRef> WriteBack::TakeDue() {
   int64_t now = clock_.MonotonicNs();
   if (now < retry_at_ns_ || in_flight_bytes_ >= in_flight_bytes_max_) return {};
@@ -167,7 +172,7 @@ std::vector<ExtentRef> WriteBack::TakeDue() {
     if (!taken.empty()) return taken;
     if (!urgent_.empty()) break;
   }
-  bool pressure = hurry_ || cache_.dirty().dirty_bytes() > options_.high_water_bytes / 2;
+  bool pressure = hurry_ || DirtyLoadBytes() > options_.high_water_bytes / 2;
   DirtySet::Limits limits;
   limits.bytes_max = std::min(batch_bytes_, in_flight_bytes_max_ - in_flight_bytes_);
   limits.lazy_before_ns = pressure ? INT64_MAX : now - options_.delay_ns;

@@ -42,6 +42,9 @@ class WriteBack {
   struct Options {
     int64_t delay_ns = 5'000'000'000;  // age at which a dirty extent is written anyway
     uint64_t high_water_bytes = 0;     // dirty bytes above which writers are throttled
+    // The same for the number of dirty extents, because small ones take more memory beside the pool
+    // than in it: about 1 KiB each.
+    uint64_t dirty_extents_max = 200'000;
   };
 
   WriteBack(ExtentCache& cache, io::ExtentStore& store, CommitSink& sink, const Clock& clock,
@@ -93,6 +96,8 @@ class WriteBack {
   // Takes out the flushers that wait for one of these.
   std::list<Flusher> TakeFlushersLocked(const std::vector<ExtentRef>& extents)
       TERRACE_REQUIRES(mu_);
+  // Dirty bytes, or more where many small extents are dirty: what is held against high_water_bytes.
+  uint64_t DirtyLoadBytes() const;
   static void Finish(std::list<Flusher> flushers, const Status& status);
 
   // Dependencies.

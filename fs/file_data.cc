@@ -41,16 +41,20 @@ void ReplacedBytes::ClearBefore(size_t count, uint64_t offset, uint64_t end) {
   pieces_ = std::move(kept);
 }
 
-void FileData::PruneUndurable() {
-  while (!undurable.empty()) {
-    cache::ExtentRef extent = undurable.front().lock();
-    if (extent != nullptr && !extent->durable()) return;
-    undurable.pop_front();
+void UndurableExtents::Prune() {
+  while (begin() != end()) {
+    cache::ExtentRef extent = begin()->lock();
+    if (extent != nullptr && !extent->durable()) break;
+    front_++;
   }
+  // At least half at a time, so that moving the rest costs a bounded share.
+  if (front_ == 0 || begin() - extents_.begin() < end() - begin()) return;
+  extents_.erase(extents_.begin(), begin());
+  front_ = 0;
 }
 
 std::vector<cache::ExtentRef> FileData::CollectUndurable() {
-  PruneUndurable();
+  undurable.Prune();
   std::vector<cache::ExtentRef> extents;
   for (const auto& weak : undurable) {
     cache::ExtentRef extent = weak.lock();

@@ -4,8 +4,8 @@
 // FileData: what an inode's bytes need in memory while they are in use.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -47,13 +47,29 @@ class ReplacedBytes {
   std::vector<Piece> pieces_;
 };
 
+// The extents of one file that were not durable when they were last looked at, in the order of
+// their sequences. Weak: an extent that was overwritten before it was written just goes away. A
+// vector with a moving front, because most files have one extent.
+class UndurableExtents {
+ public:
+  using Weak = std::weak_ptr<cache::Extent>;
+  void push_back(const cache::ExtentRef& extent) { extents_.push_back(extent); }
+  // Drops what is durable or gone from the front.
+  void Prune();
+  // The rest. Some may be durable or gone.
+  std::vector<Weak>::const_iterator begin() const { return extents_.begin() + front_; }
+  std::vector<Weak>::const_iterator end() const { return extents_.end(); }
+
+ private:
+  std::vector<Weak> extents_;
+  std::ptrdiff_t front_ = 0;  // what is before it was dropped
+};
+
 // Guarded by the inode's lock, but for `sequence`.
 struct FileData {
   ExtentMap map;
   cache::ExtentRef tail;  // the open extent that small appends go to
-  // Every extent of this file that was not durable when it was last looked at, in the order of
-  // their sequences. Weak: an extent that was overwritten before it was written just goes away.
-  std::deque<std::weak_ptr<cache::Extent>> undurable;
+  UndurableExtents undurable;
   ReplacedBytes replaced;
   Sequence promised;  // the last change that an fsync, done or under way, covers
   uint64_t promised_size_bytes = 0;  // and the size that it covers: the end may be a hole
@@ -63,10 +79,8 @@ struct FileData {
   std::optional<Error> write_error;  // of background write-back, reported once by close or fsync
 
   Mutex sequence_mu;  // leaf
-  cache::SequenceModel sequence TERRACE_GUARDED_BY(sequence_mu);
+  std::unique_ptr<cache::SequenceModel> sequence TERRACE_GUARDED_BY(sequence_mu);  // from a read on
 
-  // Drops what is durable or gone from the front of `undurable`.
-  void PruneUndurable();
   // All that is not durable.
   std::vector<cache::ExtentRef> CollectUndurable();
 };

@@ -149,8 +149,7 @@ Result<std::vector<Condition>> Files::SettleLocked(Inode& inode) {
   if (written) return closed;
   inode.record.durable_sequence = durable_before;
   inode.durable_size_bytes = size_before;
-  MetaBatch unused;
-  for (const Condition& condition : closed) deps_.conditions.Open(unused, condition);
+  for (const Condition& condition : closed) deps_.conditions.UndoClose(condition);
   return tl::unexpected<Error>(written.error());
 }
 

@@ -83,7 +83,8 @@ Files::ReadPlan Files::PlanReadLocked(Inode& inode, const ReadRequest& request) 
   cache::SequenceModel::Advice advice;
   {
     MutexLock lock(data.sequence_mu);
-    advice = data.sequence.OnRead(request.offset, size, file_size, read_window_bytes_max_);
+    if (data.sequence == nullptr) data.sequence = std::make_unique<cache::SequenceModel>();
+    advice = data.sequence->OnRead(request.offset, size, file_size, read_window_bytes_max_);
   }
   if (advice.prefetch)
     plan.ahead = ExtentsLocked(data, advice.prefetch->offset, advice.prefetch->end());

@@ -32,7 +32,7 @@ Status Files::ClearRangeLocked(Inode& inode, FileData& data, uint64_t offset, ui
   data.map.Clear(offset, end);
   data.replaced.Clear(offset, end);
   for (const auto& [extent, record] : retired) deps_.cache.Retire(extent, record);
-  data.PruneUndurable();
+  data.undurable.Prune();
   return {};
 }
 

@@ -210,7 +210,7 @@ void Files::NoteWrittenLocked(Inode& inode, FileData& data, const WriteRequest& 
   inode.record_dirty = true;
   if (!request.keep_times) inode.record.mtime_ns = inode.record.ctime_ns = deps_.clock.WallNs();
   if (request.clear_suid_sgid) ClearSuidSgid(inode.record.mode);
-  data.PruneUndurable();
+  data.undurable.Prune();
 }
 
 }  // namespace terrace::fs

@@ -42,7 +42,8 @@ class IdSource {
   Status Reserve(Range& range, uint64_t wanted) TERRACE_EXCLUDES(mu_);
 
   MetaStore& meta_;
-  Mutex mu_;  // one reservation at a time; held across MetaStore calls, taken with no other lock
+  Mutex mu_;  // one reservation at a time; held across MetaStore calls and, at times, taken
+              // under an inode's lock
   Range inodes_;
   Range extents_;
   Range sequences_;

@@ -48,10 +48,12 @@ class WriteBackTest : public CacheFixture {
     if (write_back_ != nullptr) Stop();
   }
 
-  void Start(int64_t delay_ns, uint64_t high_water_bytes = 12 * kMiB) {
+  void Start(int64_t delay_ns, uint64_t high_water_bytes = 12 * kMiB,
+             uint64_t dirty_extents_max = 100'000) {
     WriteBack::Options options;
     options.delay_ns = delay_ns;
     options.high_water_bytes = high_water_bytes;
+    options.dirty_extents_max = dirty_extents_max;
     write_back_ = std::make_unique<WriteBack>(*cache_, store(), sink_, clock_, options);
     cache_->SetMakeRoom([this] { write_back_->Hurry(); });
     write_back_->Start();
@@ -420,6 +422,19 @@ TEST_F(WriteBackTest, ThrottledWritersAreAllServed) {  // THROTTLE-2
   for (std::thread& writer : writers) writer.join();
   EXPECT_LE(dirty_max, 3 * kMiB + 2 * kWriters * kMiB);
   EXPECT_LE(pool_->counts().used_bytes, pool_->counts().size_bytes);
+}
+
+// Each dirty extent takes memory beside the pool, however small it is.
+TEST_F(WriteBackTest, ManySmallExtentsAreWrittenBeforeTheirTime) {
+  constexpr uint64_t kExtentsMax = 200;
+  Start(kNever, 1024 * kMiB, kExtentsMax);
+  Extents extents;
+  for (uint64_t i = 0; i < kExtentsMax / 2; i++) extents.push_back(AddDirty(PatternOf(i, 100)));
+  EXPECT_EQ(cache_->dirty().dirty_count(), kExtentsMax / 2);
+  EXPECT_FALSE(write_back_->throttle().engaged());
+  for (uint64_t i = 0; i < kExtentsMax; i++) extents.push_back(AddDirty(PatternOf(i, 100)));
+  PassingTime time(clock_);
+  while (cache_->dirty().dirty_count() > kExtentsMax / 2) std::this_thread::yield();
 }
 
 TEST_F(WriteBackTest, ExhaustedPoolDrainsThroughAllocation) {
