@@ -7,7 +7,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cctype>
 #include <memory>
+#include <string>
 
 namespace terrace {
 
@@ -49,7 +51,13 @@ void LogToStderr() {
 
 void SetLogLevel(LogLevel level) { spdlog::set_level(ToSpdlog(level)); }
 
-void Log(LogLevel level, std::string_view line) { spdlog::log(ToSpdlog(level), "{}", line); }
+void Log(LogLevel level, std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = ' ';
+  }
+  spdlog::log(ToSpdlog(level), "{}", line);
+}
 
 void LogFatalLine(const char* expression, const char* file, int line) {
   spdlog::critical("assertion failed: {} at {}:{}", expression, file, line);

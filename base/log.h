@@ -22,7 +22,9 @@ Status LogToFile(const std::string& path);
 // Sends the log to standard error, which is the start.
 void LogToStderr();
 void SetLogLevel(LogLevel level);
-void Log(LogLevel level, std::string_view line);
+// Line breaks and other control characters become spaces: names of files and RocksDB's texts have
+// some.
+void Log(LogLevel level, std::string_view text);
 
 inline void LogInfo(std::string_view line) { Log(LogLevel::kInfo, line); }
 inline void LogWarning(std::string_view line) { Log(LogLevel::kWarning, line); }

@@ -97,6 +97,8 @@ Result<std::unique_ptr<Volume>> OpenVolume(const VolumeConfig& config) {
   io::StoreOptions store_options;
   store_options.paths = config.store_paths;
   store_options.store_size_bytes = config.store_size_bytes;
+  store_options.make = !config.read_only;
+  store_options.metadata_directory = config.metadata_directory;
   TERRACE_ASSIGN_OR_RETURN(io::OpenedStore opened, io::OpenStore(store_options));
   std::string store_id = io::StoreIdText(opened.store_id);
   TERRACE_ASSIGN_OR_RETURN(std::string directory, MetadataDirectory(config, opened));

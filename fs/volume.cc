@@ -142,7 +142,7 @@ Status Volume::Stop() {
   reaper_.reset();
   cache_->WaitIdle();
   cache_->EvictAll();
-  Status synced = parts_.meta->Sync();
+  Status synced = parts_.meta->EmptyLog();
   return flushed ? synced : flushed;
 }
 

@@ -36,6 +36,10 @@ constexpr int kDeadHolderTries = 200;
 constexpr int kUnseenHolderTries = 20;
 constexpr std::chrono::milliseconds kHolderPause{50};
 
+// What a data file of default size leaves of its file system: the metadata may lie there too, and
+// refuses to grow when less than 64 MiB is left.
+constexpr uint64_t kHostReserveBytes = 128 * kMiB;
+
 std::string DeviceName(const Superblock& superblock) {
   return "device " + std::to_string(superblock.device_index) + " of store " +
          StoreIdText(superblock.store_id);
@@ -100,6 +104,12 @@ Result<std::vector<StorePath>> ProbeAll(const StoreOptions& options) {
   return probed;
 }
 
+uint64_t DefaultCapacity(uint64_t available) {
+  const uint64_t most = available / 10 * 9;
+  const uint64_t beside = available - std::min(available, kHostReserveBytes);
+  return std::min(most, std::max(beside, kDeviceSizeMin));
+}
+
 // What the device may grow to. Errors: kInvalid (--store-size), kNoSpace.
 Result<uint64_t> CapacityOf(const StorePath& target, const StoreOptions& options) {
   uint64_t available = target.is_block_device ? target.file_size_bytes
@@ -119,7 +129,7 @@ Result<uint64_t> CapacityOf(const StorePath& target, const StoreOptions& options
   bool is_new = target.content != StoreContent::kStore;
   uint64_t capacity = target.is_block_device
                           ? target.file_size_bytes
-                          : options.store_size_bytes.value_or(available / 10 * 9);
+                          : options.store_size_bytes.value_or(DefaultCapacity(available));
   if (is_new && capacity < kDeviceSizeMin) {
     return Fail(Errc::kNoSpace, target.path + what + FormatSize(available) + ": a store needs " +
                                     FormatSize(kDeviceSizeMin) + " at least");
@@ -258,6 +268,18 @@ Result<std::unique_ptr<Device>> OpenDevice(StorePath& target, const StoreOptions
                                   std::move(file), target.superblock, capacity_bytes);
 }
 
+// Refuses a directory in which the metadata of a new store would lie beside something else.
+Status CheckRoomFor(const std::string& metadata_directory) {
+  std::error_code error;
+  if (fs::status(metadata_directory, error).type() == fs::file_type::not_found) return {};
+  TERRACE_ASSIGN_OR_RETURN(std::string found, ForeignEntry(metadata_directory));
+  if (found.empty()) return {};
+  return Fail(Errc::kInvalid, "metadata directory " + metadata_directory +
+                                  ": expected an empty one, since the devices hold no store yet, "
+                                  "found " +
+                                  found + ": give another --meta, or the devices it belongs to");
+}
+
 std::string WhatItHolds(const StorePath& target) {
   switch (target.content) {
     case StoreContent::kEmpty: return "";
@@ -278,10 +300,11 @@ Result<OpenedStore> OpenStore(const StoreOptions& options) {
   bool all_empty = std::all_of(probed.begin(), probed.end(), [](const StorePath& target) {
     return target.content == StoreContent::kEmpty;
   });
-  if (all_empty && options.read_only) {
+  if (all_empty && (options.read_only || !options.make)) {
     return Fail(Errc::kNotFound, probed.front().path + ": no store here, and `ro` makes none");
   }
   if (all_empty) {
+    if (options.metadata_directory) TERRACE_TRY(CheckRoomFor(*options.metadata_directory));
     TERRACE_TRY(FormatProbed(probed, options));
     probed.clear();  // closes block devices, which open exclusively
     TERRACE_ASSIGN_OR_RETURN(probed, ProbeAll(options));

@@ -31,6 +31,10 @@ struct StoreOptions {
   std::optional<uint64_t> store_size_bytes;  // per directory store; default 90 % of free space
   bool force = false;                        // format only: overwrite what is there
   bool read_only = false;
+  bool make = true;  // open only: format paths that are all empty
+  // Where the metadata of a store that is made would go, if not beside the data. It has to be
+  // empty or missing.
+  std::optional<std::string> metadata_directory = std::nullopt;
 };
 
 struct OpenedStore {

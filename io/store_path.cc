@@ -151,6 +151,13 @@ Status ProbeBlockDevice(StorePath& target, const ProbeOptions& options) {
   if (!target.fd.is_open() && errno == EBUSY) return DeviceBusy(target.path);
   if (!target.fd.is_open()) return FailErrno(errno, target.path);
   TERRACE_TRY(LockFile(target.fd.get(), target.path));
+  int is_read_only = 0;
+  if (!options.read_only && ::ioctl(target.fd.get(), BLKROGET, &is_read_only) == 0 &&
+      is_read_only != 0) {  // the kernel lets it be opened for writing nevertheless
+    return Fail(Errc::kReadOnly, target.path +
+                                     ": the device is read-only, and every mount writes to it: "
+                                     "make it writable (blockdev --setrw)");
+  }
   if (::ioctl(target.fd.get(), BLKGETSIZE64, &target.file_size_bytes) != 0) {
     return FailErrno(errno, target.path + ": its size");
   }
@@ -170,22 +177,8 @@ Status ProbeBlockDevice(StorePath& target, const ProbeOptions& options) {
 
 // Looks for anything in a directory without a data file that is not ours.
 Status ProbeEntries(StorePath& target) {
-  std::error_code error;
-  fs::directory_iterator entries(target.path, error);
-  if (error) return FailErrno(error.value(), target.path);
-  for (; entries != fs::directory_iterator(); entries.increment(error)) {
-    if (error) return FailErrno(error.value(), target.path);
-    std::string name = entries->path().filename().string();
-    if (name == kMetadataName) {
-      target.holds = "terrace.meta, the metadata of a store, but not its data file";
-    } else if (name != "lost+found" && !name.starts_with(kOwnNamePrefix)) {
-      target.holds = (entries->is_directory(error) ? "the directory " : "the file ") + name;
-    } else {
-      continue;
-    }
-    target.content = StoreContent::kForeign;
-    return {};
-  }
+  TERRACE_ASSIGN_OR_RETURN(target.holds, ForeignEntry(target.path));
+  if (!target.holds.empty()) target.content = StoreContent::kForeign;
   return {};
 }
 
@@ -299,6 +292,22 @@ Result<StorePath> ProbeStorePath(const std::string& path, const ProbeOptions& op
     return Fail(Errc::kInvalid, path + ": neither a directory nor a block device");
   }
   return target;
+}
+
+Result<std::string> ForeignEntry(const std::string& directory) {
+  std::error_code error;
+  fs::directory_iterator entries(directory, error);
+  if (error) return FailErrno(error.value(), directory);
+  for (; entries != fs::directory_iterator(); entries.increment(error)) {
+    if (error) return FailErrno(error.value(), directory);
+    std::string name = entries->path().filename().string();
+    if (name == kMetadataName) {
+      return "terrace.meta, the metadata of a store, but not its data file";
+    }
+    if (name == "lost+found" || name.starts_with(kOwnNamePrefix)) continue;
+    return (entries->is_directory(error) ? "the directory " : "the file ") + name;
+  }
+  return "";
 }
 
 HolderKind HolderOf(const std::string& path) {

@@ -55,6 +55,10 @@ struct ProbeOptions {
 
 Result<StorePath> ProbeStorePath(const std::string& path, const ProbeOptions& options);
 
+// The first thing in the directory that is not ours, for instance "the file notes.txt"; empty:
+// there is none.
+Result<std::string> ForeignEntry(const std::string& directory);
+
 // Who is the reason that probing a path found it busy. Nobody: it is gone by now, or not to be
 // seen.
 enum class HolderKind { kAlive, kDead, kNobody };

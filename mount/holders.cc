@@ -3,7 +3,9 @@
 
 #include "mount/holders.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -19,9 +21,11 @@ namespace {
 
 using std::filesystem::directory_iterator;
 
+// Asks no file system: the link may lead to one that does not answer, which then is not ours.
 bool LiesOn(const std::string& link, dev_t device) {
-  struct stat status {};
-  return stat(link.c_str(), &status) == 0 && status.st_dev == device;
+  struct statx status {};
+  return statx(AT_FDCWD, link.c_str(), AT_STATX_DONT_SYNC, 0, &status) == 0 &&
+         makedev(status.stx_dev_major, status.stx_dev_minor) == device;
 }
 
 std::string Target(const std::string& link) {

@@ -10,7 +10,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <vector>
 
 #include "mount/child_process.h"
@@ -90,6 +92,19 @@ std::string BdiFile(const MountEntry& mount) {
 }
 
 }  // namespace
+
+Status CheckHidesNothing(const std::string& canonical, const std::vector<std::string>& paths) {
+  const std::string below = canonical.ends_with('/') ? canonical : canonical + "/";
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const std::string place = std::filesystem::weakly_canonical(path, error).string();
+    if (error || (place != canonical && !place.starts_with(below))) continue;
+    return Fail(Errc::kInvalid, path + ": the mount point " + canonical +
+                                    " would hide it: mount on a directory outside of the store "
+                                    "and not above it");
+  }
+  return {};
+}
 
 Result<std::string> CheckMountPoint(const std::string& path) {
   TERRACE_TRY(CheckDirectory(path));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "mount/mount_table.h"
@@ -16,6 +17,10 @@ namespace terrace::mount {
 // Looks at everything that can be seen before mounting: the directory, what is mounted there,
 // /dev/fuse, fusermount3. Returns: the canonical path.
 Result<std::string> CheckMountPoint(const std::string& path);
+
+// Refuses a mount that would hide one of `paths` (of the store, its metadata or its log): the
+// engine would meet itself there. Requires: `canonical` is what CheckMountPoint returned.
+Status CheckHidesNothing(const std::string& canonical, const std::vector<std::string>& paths);
 
 struct UnmountFlags {
   bool lazy = false;  // detach now; it ends when the last user is gone

@@ -66,8 +66,9 @@ Result<std::vector<RawSetting>> Collect(const toml::table& table, const std::str
 Result<std::vector<RawSetting>> ReadSettingsFile(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || !text) {
+  // Copying nothing would count as a failure, and an empty file is none.
+  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (!file.is_open() || file.bad() || !text) {
     return Fail(Errc::kNotFound, "--config " + path + ": cannot be read: give an existing file");
   }
   try {

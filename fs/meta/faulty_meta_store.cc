@@ -81,6 +81,11 @@ Status FaultyMetaStore::Sync() {
   return inner_.Sync();
 }
 
+Status FaultyMetaStore::EmptyLog() {
+  TERRACE_TRY(Count(MetaCall::kSync));
+  return inner_.EmptyLog();
+}
+
 std::unique_ptr<MetaCursor> FaultyMetaStore::Scan(Table table, std::string_view begin,
                                                   std::string_view end) {
   Status counted = Count(MetaCall::kScan);

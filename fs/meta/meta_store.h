@@ -80,6 +80,9 @@ class MetaStore {
       Table table, const std::vector<std::string>& keys) = 0;
   virtual Status Write(const MetaBatch& batch) = 0;
   virtual Status Sync() = 0;
+  // Sync for an orderly end: afterwards nothing hangs on the log, whose end is believed to be where
+  // it stops making sense, so that damage of it could not be told from a power loss.
+  virtual Status EmptyLog() { return Sync(); }
   // At the first key >= begin; ends before `end` (empty: the end of the table).
   virtual std::unique_ptr<MetaCursor> Scan(Table table, std::string_view begin,
                                            std::string_view end) = 0;

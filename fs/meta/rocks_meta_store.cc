@@ -90,7 +90,8 @@ tl::unexpected<Error> ToError(const rocksdb::Status& status, const std::string& 
   if (status.IsNoSpace()) {
     return Fail(Errc::kNoSpace, context + text + ": free space on its file system");
   }
-  if (status.IsCorruption() || Contains(text, "Column families not opened") ||
+  if (status.IsCorruption() || status.IsPathNotFound() ||
+      Contains(text, "Column families not opened") ||
       Contains(text, "Column family not found")) {
     return Fail(Errc::kCorrupt, context + "damaged (" + text +
                                     "): put back a copy of this directory, or give up what the "
@@ -129,6 +130,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksMetaOptions& options, bool fresh) {
   db.create_missing_column_families = fresh;
   db.paranoid_checks = true;
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  db.track_and_verify_wals_in_manifest = true;
   db.max_background_jobs = kBackgroundThreadsMax;
   db.max_subcompactions = 1;
   db.max_open_files = options.open_files_max;
@@ -388,6 +390,15 @@ Status RocksMetaStore::Sync() {
     status = database_->db->FlushWAL(/*sync=*/true);
   }
   if (!status.ok()) return ToError(status, database_->directory, "sync");
+  return {};
+}
+
+Status RocksMetaStore::EmptyLog() {
+  TERRACE_TRY(Sync());
+  const rocksdb::Status status =
+      database_->db->Flush(rocksdb::FlushOptions(), database_->handles);
+  // Everything is durable in the log as it is.
+  if (!status.ok()) LogWarning("metadata store: tables were not written: " + status.ToString());
   return {};
 }
 

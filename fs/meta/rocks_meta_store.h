@@ -48,6 +48,7 @@ class RocksMetaStore final : public MetaStore {
       Table table, const std::vector<std::string>& keys) override;
   Status Write(const MetaBatch& batch) override;
   Status Sync() override;
+  Status EmptyLog() override;
   std::unique_ptr<MetaCursor> Scan(Table table, std::string_view begin,
                                    std::string_view end) override;
   std::unique_ptr<MetaCursor> ScanFromFloor(Table table, std::string_view key,

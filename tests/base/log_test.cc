@@ -54,6 +54,17 @@ TEST(LogTest, LevelOutlivesAChangeOfTarget) {
   EXPECT_NE(text.str().find("this"), std::string::npos);
 }
 
+TEST(LogTest, TextOfSeveralLinesIsOneLine) {
+  std::string path = testing::TempDir() + "/terrace-log-lines-" + std::to_string(getpid());
+  ASSERT_TRUE(LogToFile(path).has_value());
+  LogError("edit {\n  a\r\n\tb\n}\x7f \xff");
+  LogToStderr();
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  unlink(path.c_str());
+  EXPECT_NE(text.str().find("edit {   a   b }  \xff\n"), std::string::npos) << text.str();
+}
+
 TEST(LogTest, FileThatCannotBeOpenedIsAnError) {
   EXPECT_FALSE(LogToFile("/proc/no/such/file").has_value());
 }

@@ -152,6 +152,24 @@ TEST_F(RocksMetaStoreTest, TornLogKeepsAPrefixOfWholeBatches) {
   EXPECT_LT(kept, 200);
 }
 
+// A log ends where it stops making sense, so damage of it can't be told from a power loss.
+TEST_F(RocksMetaStoreTest, NothingHangsOnAnEmptiedLog) {
+  {
+    auto store = Create();
+    PutMany(*store, 300, 400);
+    ASSERT_TRUE(store->EmptyLog());
+  }
+  for (const Path& path : FilesWith(".log")) {
+    EXPECT_EQ(std::filesystem::file_size(path), 0u) << path;
+  }
+  EXPECT_FALSE(FilesWith(".sst").empty());
+  auto store = Open();
+  ASSERT_TRUE(store) << store.error().context;
+  for (int i = 0; i < 300; i++) {
+    EXPECT_TRUE((*store)->Get(Table::kInode, InodeKey(InodeId(i))).value()) << i;
+  }
+}
+
 TEST_F(RocksMetaStoreTest, ReadOnlyRefusesWritesAndReads) {
   PutMany(*Create(), 10, 10);
   auto store = Open({.read_only = true});
@@ -220,6 +238,10 @@ TEST_F(RocksMetaStoreTest, DamagedManifestIsRefused) {
   PutMany(*Create(), 10, 10);
   for (const Path& path : FilesWith("MANIFEST")) std::filesystem::resize_file(path, 100);
   EXPECT_EQ(CodeOf(Open()), Errc::kCorrupt);
+  for (const Path& path : FilesWith("MANIFEST")) std::filesystem::remove(path);
+  auto missing = Open();
+  ASSERT_EQ(CodeOf(missing), Errc::kCorrupt);
+  EXPECT_NE(missing.error().context.find("format --force"), std::string::npos);
 }
 
 TEST_F(RocksMetaStoreTest, MemoryAndLogStayBounded) {

@@ -50,7 +50,10 @@ class StoreOnDevices : public ::testing::Test {
     }
   }
   StoreOptions Options(const std::vector<std::string>& paths, bool force = false) {
-    return {.paths = paths, .store_size_bytes = std::nullopt, .force = force, .read_only = false};
+    StoreOptions options;
+    options.paths = paths;
+    options.force = force;
+    return options;
   }
   void PutOnDrive(size_t index, uint64_t offset, const std::string& bytes) {
     std::fstream drive(index == 0 ? first_ : second_,
@@ -127,6 +130,19 @@ TEST_F(StoreOnDevices, OtherContentIsRefusedByNameAndStaysUntouched) {
   }
   EXPECT_TRUE(FormatStore(Options({first_}, true)).has_value());
   EXPECT_TRUE(OpenStore(Options({first_})).has_value());
+}
+
+// The kernel opens such a device for writing; only the writes fail.
+TEST_F(StoreOnDevices, AReadOnlyDeviceIsRefused) {
+  ASSERT_TRUE(FormatStore(Options({first_})).has_value());
+  OutputOf("losetup -d " + first_);
+  first_ = OutputOf("losetup -r -f --show " + drives_[0]);
+  ASSERT_FALSE(first_.empty());
+  Result<OpenedStore> opened = OpenStore(Options({first_}));
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code, Errc::kReadOnly);
+  EXPECT_NE(opened.error().context.find(first_ + ": the device is read-only"), std::string::npos);
+  EXPECT_FALSE(FormatStore(Options({first_}, true)).has_value());
 }
 
 TEST_F(StoreOnDevices, ADeviceInUseIsRefusedNamingTheUser) {

@@ -30,7 +30,9 @@ StoreOptions Options(std::vector<std::string> paths) {
   return {.paths = std::move(paths),
           .store_size_bytes = kStoreSize,
           .force = false,
-          .read_only = false};
+          .read_only = false,
+          .make = true,
+          .metadata_directory = std::nullopt};
 }
 
 void WriteFile(const std::string& path, const std::string& content) {
@@ -357,6 +359,28 @@ TEST_F(StoreLayout, ReadOnlyMakesNothingAndOpensWhatIsThere) {
     EXPECT_FALSE(WriteNow(store->devices[0]->file(), kMiB - 4096, {memory.piece()}).has_value());
   }
   EXPECT_EQ(Snapshot(), before);
+}
+
+TEST_F(StoreLayout, AReadOnlyMountMakesNoStore) {
+  StoreOptions options = Options({a_, b_});
+  options.make = false;
+  ExpectRefused(options, Errc::kNotFound, {a_, "no store here"});
+  Format({a_, b_});
+  EXPECT_TRUE(OpenStore(options).has_value());
+}
+
+TEST_F(StoreLayout, ANewStoreIsNotMadeForMetadataOfAnother) {
+  StoreOptions options = Options({a_, b_});
+  options.metadata_directory = c_;
+  WriteFile(c_, "a file");
+  ExpectRefused(options, Errc::kNotDirectory, {c_});
+  fs::remove(c_);
+  fs::create_directories(c_);
+  WriteFile(c_ + "/terrace.log", "ours");
+  WriteFile(c_ + "/CURRENT", "the newest\n");
+  ExpectRefused(options, Errc::kInvalid, {c_, "the file CURRENT", "--meta"});
+  fs::remove(c_ + "/CURRENT");
+  EXPECT_TRUE(OpenStore(options).has_value());
 }
 
 TEST_F(StoreLayout, FormatRefusesByNameAndForceOverwrites) {

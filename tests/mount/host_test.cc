@@ -154,6 +154,23 @@ TEST(MountPointTest, SaysWhatIsWrongAndTheWayOut) {
   EXPECT_FALSE(CheckMountPoint(std::string(5000, 'x')));
 }
 
+TEST(MountPointTest, MountsThatWouldHideTheirStore) {
+  io::IoTempDirectory directory;
+  const std::string store = directory / "a/store";
+  std::filesystem::create_directories(store);
+  std::filesystem::create_directory_symlink(store, directory / "link");
+  EXPECT_TRUE(CheckHidesNothing(directory / "b", {store}));
+  EXPECT_TRUE(CheckHidesNothing(directory / "a/sto", {store}));
+  EXPECT_TRUE(CheckHidesNothing(store + "/inner", {store}));
+  for (const std::string& mount_point : {store, directory / "a", std::string("/")}) {
+    Status hides = CheckHidesNothing(mount_point, {"/proc/self", directory / "link"});
+    ASSERT_FALSE(hides) << mount_point;
+    EXPECT_EQ(hides.error().code, Errc::kInvalid);
+    EXPECT_NE(hides.error().context.find("would hide it"), std::string::npos);
+  }
+  EXPECT_FALSE(CheckHidesNothing(directory / "a", {directory / "a/missing/terrace.log"}));
+}
+
 TEST(MountPointTest, UnmountOfNothing) {
   io::IoTempDirectory directory;
   Status unmounted = Unmount(directory.path(), {});

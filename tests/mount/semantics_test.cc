@@ -26,6 +26,18 @@ std::string Contents(const std::string& path) {
   return text.str();
 }
 
+// The errno of reading a file that must hold `bytes` or fail.
+int ReadError(const std::string& path, const std::string& bytes) {
+  const io::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) return errno;
+  std::string found(bytes.size() + 1, '?');
+  const ssize_t size = pread(fd.get(), found.data(), found.size(), 0);
+  if (size < 0) return errno;
+  found.resize(static_cast<size_t>(size));
+  EXPECT_TRUE(found == bytes) << path;
+  return 0;
+}
+
 // The data file of the store, changed at the first place that holds `bytes`.
 void DamageStored(const std::string& data_file, const std::string& bytes) {
   std::fstream file(data_file, std::ios::binary | std::ios::in | std::ios::out);
@@ -46,6 +58,8 @@ void DamageStored(const std::string& data_file, const std::string& bytes) {
 }  // namespace
 
 using DurabilitySemanticsTest = SemanticsTest;
+using terrace::testing::ProgramResult;
+using terrace::testing::RunProgram;
 
 TEST(SemanticsDocumentTest, EveryParagraphHasATest) {
   std::string tests;
@@ -277,6 +291,44 @@ TEST_F(DurabilitySemanticsTest, DamagedBlocks) {
   EXPECT_NE(log.find(inode), std::string::npos) << log;
   EXPECT_NE(log.find("terrace.data"), std::string::npos) << log;
   EXPECT_GE(store.Status()["devices"][0]["errors"], 1);
+}
+
+TEST_F(DurabilitySemanticsTest, DamagedMetadata) {
+  Paragraph("Damaged metadata");
+  auto& store = MountStore({});
+  for (int i = 0; i < 20; i++) WriteFile("file" + std::to_string(i), Pattern(5000 + i, i));
+  store.Unmount();
+  const std::filesystem::path metadata = store.store_path() + "/terrace.meta";
+  const std::filesystem::path whole = store.store_path() + "/terrace.kept";
+  std::filesystem::copy(metadata, whole);
+  int noticed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(whole)) {
+    const std::string name = entry.path().filename();
+    if (entry.file_size() == 0) continue;
+    std::string bytes = Contents(entry.path());
+    bytes[bytes.size() / 2] ^= 0x10;
+    std::ofstream(metadata / name, std::ios::binary) << bytes;
+    const ProgramResult mounted = RunProgram({TERRACE_BINARY, "mount", "--store",
+                                              store.store_path(), "--dram", "64M",
+                                              store.mount_point()});
+    if (mounted.exit_code != 0) {
+      EXPECT_EQ(mounted.exit_code, 4) << name << ": " << mounted.output;
+      EXPECT_NE(mounted.output.find("terrace.meta"), std::string::npos) << mounted.output;
+      noticed++;
+    } else {
+      for (int i = 0; i < 20; i++) {
+        const int error = ReadError(Path("file" + std::to_string(i)), Pattern(5000 + i, i));
+        EXPECT_TRUE(error == 0 || error == EIO) << name << ": " << std::strerror(error);
+        noticed += error == EIO ? 1 : 0;
+      }
+      EXPECT_EQ(RunProgram({TERRACE_BINARY, "umount", store.mount_point()}).exit_code, 0);
+    }
+    std::filesystem::remove_all(metadata);
+    std::filesystem::copy(whole, metadata);
+  }
+  EXPECT_GT(noticed, 3);
+  store.Mount();
+  EXPECT_TRUE(ReadFile("file7") == Pattern(5007, 7));
 }
 
 TEST_F(DurabilitySemanticsTest, AFullStore) {

@@ -162,6 +162,11 @@ TEST_F(SettingsTest, TomlErrorsNameFileAndLine) {
   EXPECT_THAT(missing.error().context, HasSubstr("--config /not/there.toml"));
 }
 
+TEST_F(SettingsTest, EmptyTomlFileSetsNothing) {
+  EXPECT_TRUE(BuildMountConfig({.config_file = "/dev/null"}));
+  EXPECT_FALSE(BuildMountConfig({.config_file = "/proc"}));
+}
+
 TEST_F(SettingsTest, PathsBecomeAbsolute) {
   MountConfig config = BuildMountConfig({.stores = {"a/../b"}}).value();
   EXPECT_EQ(config.volume.store_paths[0].front(), '/');

@@ -262,6 +262,15 @@ TEST_F(VerbsTest, UmountOfABusyMountSaysWho) {
   EXPECT_EQ(ReadFile(store.Path("held")), "x") << "it is still mounted";
 }
 
+// The engine would find its own mount where its metadata was.
+TEST_F(VerbsTest, MountsThatWouldHideTheirStore) {
+  const std::string store = MakeDirectory("store");
+  for (const std::string& mount_point : {store, directory_.path()}) {
+    ExpectError(Terrace(MountCommand(store, mount_point)), kFailed, "would hide it");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(store)) << "a mount that is refused formats nothing";
+}
+
 TEST_F(VerbsTest, MountPointOrStoreInUse) {
   MountedStore store({});
   ExpectError(Terrace(MountCommand(directory_ / "other", store.mount_point())), kBusy,

@@ -122,6 +122,10 @@ class TestVolume::GatedMeta final : public MetaStore {
     ReaderLock lock(gate_->mu);
     return gate_->closed ? Status{} : base_.Sync();
   }
+  Status EmptyLog() override {
+    ReaderLock lock(gate_->mu);
+    return gate_->closed ? Status{} : base_.EmptyLog();
+  }
   std::unique_ptr<MetaCursor> Scan(Table table, std::string_view begin,
                                    std::string_view end) override {
     return base_.Scan(table, begin, end);

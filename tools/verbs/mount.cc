@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "io/file_lock.h"
 #include "io/store_path.h"
@@ -73,12 +75,22 @@ int ExitCodeOf(const mount::MountFailure& failure) {
   return failure.in_store ? kExitStoreRefused : kExitFailed;
 }
 
+// Where the engine reads and writes by name while it serves.
+std::vector<std::string> PathsOf(const mount::MountConfig& config) {
+  std::vector<std::string> paths = config.volume.store_paths;
+  if (config.volume.metadata_directory) paths.push_back(*config.volume.metadata_directory);
+  paths.push_back(config.log_path.value_or(mount::DefaultLogPath(config.volume)));
+  return paths;
+}
+
 int RunMount(const Arguments& arguments) {
   Result<mount::MountConfig> config = mount::BuildMountConfig(arguments.flags);
   if (!config) return FailVerb(config.error(), kExitUsage);
   Result<std::string> mount_point = mount::CheckMountPoint(config->session.mount_point);
   if (!mount_point) return FailVerb(mount_point.error());
   config->session.mount_point = *mount_point;
+  Status hides = mount::CheckHidesNothing(*mount_point, PathsOf(*config));
+  if (!hides) return FailVerb(hides.error());
   for (const std::string& path : config->volume.store_paths) WaitForStoppingDaemon(path);
   std::optional<mount::MountFailure> failure =
       arguments.foreground ? mount::MountInForeground(*config) : mount::MountInBackground(*config);
