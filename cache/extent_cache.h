@@ -63,7 +63,10 @@ class ExtentCache {
  public:
   using PinDone = std::function<void(Result<PinnedBytes>)>;
 
-  ExtentCache(BufferPool& pool, io::ExtentStore& store, const Clock& clock);
+  // resident_count_max: clean extents that stay in DRAM; 0: one for each 64 KiB of the pool, at
+  // least 131,072.
+  ExtentCache(BufferPool& pool, io::ExtentStore& store, const Clock& clock,
+              uint64_t resident_count_max = 0);
   ~ExtentCache();
 
   // A buffer of at least size_bytes; evicts clean extents, and waits while all is dirty or
@@ -129,6 +132,8 @@ class ExtentCache {
   void LinkLocked(const ExtentRef& extent, bool prefetched) TERRACE_REQUIRES(mu_);
   ExtentRef UnlinkLocked(Extent& extent) TERRACE_REQUIRES(mu_);
   bool EvictOne() TERRACE_EXCLUDES(mu_);
+  // Evicts while there are more than resident_count_max_.
+  void KeepToCount() TERRACE_EXCLUDES(mu_);
   uint64_t RoomEpoch() TERRACE_EXCLUDES(mu_);
   void WaitForRoom(uint64_t epoch) TERRACE_EXCLUDES(mu_);
   void NotifyRoom();
@@ -153,6 +158,7 @@ class ExtentCache {
   BufferPool& pool_;
   io::ExtentStore& store_;
   // Constant after construction.
+  const uint64_t resident_count_max_;   // clean extents in DRAM
   const uint64_t read_bytes_max_;  // of the buffers that one read takes at a time
   std::function<void()> make_room_;
   DirtySet dirty_;
@@ -163,6 +169,7 @@ class ExtentCache {
   uint64_t room_epoch_ TERRACE_GUARDED_BY(mu_) = 0;  // rises whenever memory may have come free
   uint32_t room_waiters_ TERRACE_GUARDED_BY(mu_) = 0;
   EvictionPolicy policy_ TERRACE_GUARDED_BY(mu_);
+  uint64_t resident_count_ TERRACE_GUARDED_BY(mu_) = 0;  // linked there
   std::unordered_map<ExtentId, Extent*> by_id_ TERRACE_GUARDED_BY(mu_);
   std::unordered_map<Extent*, Fetch> fetches_ TERRACE_GUARDED_BY(mu_);
   // Reads from devices whose completion may still hold extents.

@@ -252,6 +252,19 @@ TEST_F(ExtentCacheTest, PrefetchBringsWhatFitsAndNeverWaits) {
   EXPECT_EQ(cache_->misses(), misses);
 }
 
+// A million small extents would take more memory beside the pool than in it.
+TEST_F(ExtentCacheTest, NumberOfExtentsInDramIsBounded) {
+  cache_ = std::make_unique<ExtentCache>(*pool_, store(), clock_, /*resident_count_max=*/5);
+  std::vector<ExtentRef> extents;
+  for (int i = 0; i < 8; i++) extents.push_back(AddCold(PatternOf(i, 1000)));
+  for (const ExtentRef& extent : extents) ASSERT_TRUE(ReadWhole(extent).has_value());
+  const uint64_t misses = cache_->misses();
+  for (int i = 3; i < 8; i++) ASSERT_TRUE(ReadWhole(extents[i]).has_value());
+  EXPECT_EQ(cache_->misses(), misses);
+  ASSERT_TRUE(ReadWhole(extents[0]).has_value());
+  EXPECT_EQ(cache_->misses(), misses + 1);
+}
+
 // What streams through DRAM by prefetch leaves before what was asked for twice.
 TEST_F(ExtentCacheTest, ReadOfAPrefetchedExtentIsItsFirstUse) {
   std::vector<ExtentRef> hot;
