@@ -27,7 +27,7 @@ alignas(kBlockSize) const std::byte kZeros[kZerosSize] = {};
 // another waiter's making, not a way to synchronise.
 constexpr std::chrono::milliseconds kRoomWaitMax{50};
 
-// An extent in DRAM takes about 350 bytes beside the pool: at most 1/180 of a large pool, and 45 MiB
+// An extent in DRAM takes about 350 bytes beside the pool: at most 1/180 of a large pool, 45 MiB
 // beside a small one.
 constexpr uint64_t kResidentCountMin = 128 * 1024;
 constexpr uint64_t kResidentBytesEach = 64 * 1024;
