@@ -27,9 +27,9 @@ alignas(kBlockSize) const std::byte kZeros[kZerosSize] = {};
 // another waiter's making, not a way to synchronise.
 constexpr std::chrono::milliseconds kRoomWaitMax{50};
 
-// An extent in DRAM takes about 350 bytes beside the pool: at most 1/180 of a large pool, 45 MiB
+// An extent in DRAM takes about 350 bytes beside the pool: at most 1/180 of a large pool, 23 MiB
 // beside a small one.
-constexpr uint64_t kResidentCountMin = 128 * 1024;
+constexpr uint64_t kResidentCountMin = 64 * 1024;
 constexpr uint64_t kResidentBytesEach = 64 * 1024;
 // A single read may take this share of DRAM in buffers, and a part of a large one half of that.
 constexpr uint64_t kReadDramShare = 8;

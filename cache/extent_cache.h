@@ -64,7 +64,7 @@ class ExtentCache {
   using PinDone = std::function<void(Result<PinnedBytes>)>;
 
   // resident_count_max: clean extents that stay in DRAM; 0: one for each 64 KiB of the pool, at
-  // least 131,072.
+  // least 65,536.
   ExtentCache(BufferPool& pool, io::ExtentStore& store, const Clock& clock,
               uint64_t resident_count_max = 0);
   ~ExtentCache();
