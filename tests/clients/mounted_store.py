@@ -53,22 +53,31 @@ def run(*command, **options):
 class MountedStore:
     """A store in a directory of its own, mounted until close().
 
-    run_client.py cleans up after a process that could not close it.
+    run_client.py cleans up after a process that could not close it. `options` are further words
+    for `terrace mount`.
     """
 
-    def __init__(self):
+    def __init__(self, *options, dram=DRAM, store_size=STORE_SIZE):
         parent = os.environ.get("TERRACE_TEST_DIR", "/var/tmp")
         self.base = pathlib.Path(tempfile.mkdtemp(prefix="terrace-clients.", dir=parent))
         self.mount_point = self.base / "mount"
         self.plain = self.base / "plain"     # on the disk itself, for comparison
         self.mount_point.mkdir()
         self.plain.mkdir()
+        self.options = ["--dram", dram, "--store-size", store_size, *options]
         self._engine = None                  # a pidfd: it can't come to mean another process
         self.mount()
 
     def mount(self):
-        run(terrace_binary(), "mount", "--store", self.base / "store", "--dram", DRAM,
-            "--store-size", STORE_SIZE, self.mount_point)
+        run(terrace_binary(), "mount", "--store", self.base / "store", *self.options,
+            self.mount_point)
+        self.follow_engine()
+
+    def follow_engine(self):
+        """Takes note of the daemon that serves the mount now; others may have started it."""
+        if self._engine is not None:
+            os.close(self._engine)
+            self._engine = None
         self._engine = os.pidfd_open(self.status()["engine_pid"])
 
     def unmount(self):
