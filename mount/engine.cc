@@ -20,6 +20,7 @@
 #include "fs/open.h"
 #include "mount/kernel.h"
 #include "mount/mount_point.h"
+#include "mount/page_syncer.h"
 #include "mount/runtime_directory.h"
 
 namespace terrace::mount {
@@ -93,14 +94,14 @@ tl::expected<std::unique_ptr<Engine>, MountFailure> Engine::Start(const MountCon
     return failed(false, Wrap(session.error(), config.session.mount_point).value());
   }
   engine->session_ = std::move(*session);
-  Status services = engine->StartServices(config);
+  Status services = engine->StartServices();
   if (!services) return failed(false, services.error());
   SayWhatIsServed(config, *engine->volume_);
   SayWhatIsMissing();
   return engine;
 }
 
-Status Engine::StartServices(const MountConfig& config) {
+Status Engine::StartServices() {
   if (!session_->WaitUntilReady()) {
     return Fail(Errc::kIo, mount_point_ + ": the mount ended at once: look into the log");
   }
@@ -114,10 +115,6 @@ Status Engine::StartServices(const MountConfig& config) {
                                                                   const ControlSocket::Send& send) {
                                                              service_->Handle(request, send);
                                                            }));
-  if (config.session.mode == ConnectionMode::kWriteback) {
-    page_syncer_ = std::make_unique<PageSyncer>(
-        mount_point_, std::chrono::milliseconds(config.volume.write_back_delay_ms));
-  }
   return {};
 }
 
@@ -162,7 +159,7 @@ void Engine::WaitForEnd(int signal_fd) {
 
 // The readers serve while this runs: the kernel writes its dirty pages out when it unmounts.
 void Engine::UnmountOnSignal() {
-  page_syncer_.reset();
+  session_->StopPageSyncer();
   control_.reset();
   FlushEverything();
   Status unmounted = Unmount(mount_point_, {});
@@ -192,7 +189,6 @@ void Engine::FlushEverything() {
 
 Status Engine::Stop() {
   control_.reset();
-  page_syncer_.reset();
   if (session_ != nullptr) session_->StopReaders();
   Status stopped = volume_->Stop();
   session_.reset();

@@ -19,7 +19,6 @@
 #include "mount/control_service.h"
 #include "mount/control_socket.h"
 #include "mount/options.h"
-#include "mount/page_syncer.h"
 #include "mount/session.h"
 
 namespace terrace::mount {
@@ -41,7 +40,7 @@ class Engine {
 
  private:
   Engine() = default;
-  Status StartServices(const MountConfig& config);
+  Status StartServices();
   void WaitForEnd(int signal_fd);
   void UnmountOnSignal();
   void RemoveDeadMount();
@@ -54,7 +53,6 @@ class Engine {
   MountEntry entry_;
   std::unique_ptr<ControlService> service_;
   std::unique_ptr<ControlSocket> control_;
-  std::unique_ptr<PageSyncer> page_syncer_;
 };
 
 // SIGTERM and SIGINT are for Serve, in every thread that starts from here; SIGHUP and SIGPIPE

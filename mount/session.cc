@@ -55,6 +55,7 @@ Session::Session(SessionOptions options, fs::Volume& volume)
       open_modes_(Connection{.mode = options_.mode, .direct_mmap = false}),
       context_(new Context{.volume = volume,
                            .open_modes = open_modes_,
+                           .page_syncer = nullptr,
                            .clock = {},
                            .on_init = OnInit,
                            .owner = this}) {}
@@ -62,6 +63,12 @@ Session::Session(SessionOptions options, fs::Volume& volume)
 Result<std::unique_ptr<Session>> Session::Mount(SessionOptions options, fs::Volume& volume) {
   std::unique_ptr<Session> session(new Session(std::move(options), volume));
   TERRACE_TRY(session->MountWithLibfuse());
+  if (session->options_.mode == ConnectionMode::kWriteback) {
+    session->page_syncer_ = std::make_unique<PageSyncer>(
+        session->options_.mount_point, session->options_.page_sync_interval,
+        [self = session.get()](InodeId inode) { return self->TakePages(inode); });
+    session->context_->page_syncer = session->page_syncer_.get();
+  }
   session->StartReaders();
   return session;
 }
@@ -234,7 +241,12 @@ void Session::SpinForRequest() const {
   }
 }
 
+void Session::StopPageSyncer() {
+  if (page_syncer_ != nullptr) page_syncer_->Stop();
+}
+
 void Session::StopReaders() {
+  StopPageSyncer();
   stopping_.store(true, std::memory_order_release);
   {
     MutexLock lock(mu_);
@@ -247,15 +259,17 @@ void Session::StopReaders() {
   readers_.clear();
 }
 
+// Returns: false when the kernel kept pages. ENOENT: it has dropped the inode meanwhile.
+bool Session::TakePages(InodeId inode) {
+  const int rc = fuse_lowlevel_notify_inval_inode(fuse_, inode.value(), 0, 0);
+  if (rc == 0 || rc == -ENOENT) return true;
+  LogWarning("the kernel kept pages of inode " + std::to_string(inode.value()) + ": " +
+             std::strerror(-rc));
+  return false;
+}
+
 void Session::DropCachedPages() {
-  for (InodeId inode : open_modes_.TakeInodesWithPages()) {
-    // ENOENT: the kernel has dropped the inode meanwhile.
-    int rc = fuse_lowlevel_notify_inval_inode(fuse_, inode.value(), 0, 0);
-    if (rc != 0 && rc != -ENOENT) {
-      LogWarning("the kernel kept pages of inode " + std::to_string(inode.value()) + ": " +
-                 std::strerror(-rc));
-    }
-  }
+  for (InodeId inode : open_modes_.TakeInodesWithPages()) TakePages(inode);
 }
 
 }  // namespace terrace::mount

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,6 +28,7 @@
 #include "mount/cache_mode.h"
 #include "mount/data_requests.h"
 #include "mount/open_modes.h"
+#include "mount/page_syncer.h"
 #include "mount/request_counts.h"
 
 struct fuse_session;
@@ -47,6 +49,8 @@ struct SessionOptions {
   std::vector<std::string> kernel_options;  // noatime, noexec and the like
   uint32_t reader_threads = 0;              // 0: twice the processors, 4 to 16
   uint32_t reader_spin_us = 0;              // look for the next request that long before sleeping
+  // Write-back mode: how often the kernel is made to write out what it holds.
+  std::chrono::milliseconds page_sync_interval{5000};
 };
 
 class Session {
@@ -68,6 +72,8 @@ class Session {
   // The caller takes the mount away itself: the end of the session leaves the mount table alone.
   void NoteDetached() { detached_.store(true); }
 
+  // The mount is about to be taken away: nothing of ours opens it any more.
+  void StopPageSyncer();
   // Tells the kernel to drop the pages it holds. Not from a reader thread.
   void DropCachedPages();
 
@@ -89,6 +95,7 @@ class Session {
   void Dispatch(const RequestHead& head, size_t size, fs::ReceiveArea& area);
   void ProcessWithLibfuse(const RequestHead& head, size_t size, const fs::ReceiveArea& area);
   void SpinForRequest() const;
+  bool TakePages(InodeId inode);
 
   // Dependencies.
   fs::Volume& volume_;
@@ -98,6 +105,8 @@ class Session {
   int fd_ = -1;
   int ended_fd_ = -1;
   std::unique_ptr<DataRequests> data_;
+
+  std::unique_ptr<PageSyncer> page_syncer_;  // write-back mode only
 
   OpenModes open_modes_;
   std::unique_ptr<Context> context_;

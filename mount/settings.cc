@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -96,6 +97,7 @@ Status SetWriteBackDelay(std::string_view value, MountConfig& config) {
     return Fail(Errc::kInvalid, "'" + std::string(value) + "' is not between 1ms and 1h");
   }
   config.volume.write_back_delay_ms = delay_ms;
+  config.session.page_sync_interval = std::chrono::milliseconds(delay_ms);
   return {};
 }
 

@@ -17,6 +17,7 @@
 #include "fs/volume.h"
 #include "mount/fuse.h"
 #include "mount/open_modes.h"
+#include "mount/page_syncer.h"
 
 namespace terrace::mount {
 
@@ -31,6 +32,7 @@ inline constexpr uint32_t kPreferredIoSize = 256 * kKiB;
 struct Context {
   fs::Volume& volume;
   OpenModes& open_modes;
+  PageSyncer* page_syncer;  // write-back mode only
   SystemClock clock;
   // Called for INIT: chooses what the connection offers.
   void (*on_init)(void* owner, fuse_conn_info* connection);

@@ -52,25 +52,8 @@ void Fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off
                                                           .zero_range = zero_range}));
 }
 
-void Lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence, fuse_file_info*) {
-  Context& context = ContextOf(request);
-  if (whence != SEEK_DATA && whence != SEEK_HOLE) {
-    fuse_reply_err(request, EINVAL);
-    return;
-  }
-  // The kernel may hold written pages that we have not seen: rather no answer than a hole where
-  // data is. Programs then copy everything.
-  if (context.open_modes.MayHoldDirtyPages(InodeId(inode))) {
-    fuse_reply_err(request, EINVAL);
-    return;
-  }
-  if (offset < 0) {
-    fuse_reply_err(request, ENXIO);
-    return;
-  }
-  Result<uint64_t> found = context.volume.files().Seek(
-      InodeId(inode), static_cast<uint64_t>(offset),
-      whence == SEEK_DATA ? fs::SeekTarget::kData : fs::SeekTarget::kHole);
+void ReplyLseek(fuse_req_t request, InodeId inode, uint64_t offset, fs::SeekTarget target) {
+  Result<uint64_t> found = ContextOf(request).volume.files().Seek(inode, offset, target);
   if (found) {
     fuse_reply_lseek(request, static_cast<off_t>(*found));
   } else if (found.error().code == Errc::kRange) {
@@ -78,6 +61,30 @@ void Lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence, fuse_
   } else {
     ReplyError(request, found.error());
   }
+}
+
+void Lseek(fuse_req_t request, fuse_ino_t ino, off_t offset, int whence, fuse_file_info*) {
+  Context& context = ContextOf(request);
+  if (whence != SEEK_DATA && whence != SEEK_HOLE) {
+    fuse_reply_err(request, EINVAL);
+    return;
+  }
+  if (offset < 0) {
+    fuse_reply_err(request, ENXIO);
+    return;
+  }
+  const InodeId inode(ino);
+  const auto from = static_cast<uint64_t>(offset);
+  const auto target = whence == SEEK_DATA ? fs::SeekTarget::kData : fs::SeekTarget::kHole;
+  if (context.page_syncer == nullptr || !context.open_modes.MayHoldDirtyPages(inode)) {
+    return ReplyLseek(request, inode, from, target);
+  }
+  // The kernel may hold written pages that we have not seen, and asks all the same.
+  context.page_syncer->SyncThen(inode, [request, inode, from, target](bool synced) {
+    if (synced) return ReplyLseek(request, inode, from, target);
+    // Rather no answer than a hole where data is: programs then copy everything.
+    fuse_reply_err(request, EINVAL);
+  });
 }
 
 }  // namespace
