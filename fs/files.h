@@ -77,11 +77,20 @@ struct AllocateRequest {
   bool zero_range = false;
 };
 
+struct CopyRequest {
+  InodeId source;
+  uint64_t source_offset = 0;
+  InodeId target;
+  uint64_t target_offset = 0;
+  uint64_t size = 0;
+};
+
 class Files {
  public:
   using WriteDone = std::function<void(Status)>;
   using ReadDone = cache::ExtentCache::PinDone;
   using SyncDone = std::function<void(Status)>;
+  using CopyDone = std::function<void(Result<uint64_t> size)>;
 
   struct Dependencies {
     MetaStore& meta;
@@ -121,6 +130,11 @@ class Files {
   // Errors: kRange when there is none before the end of the file (ENXIO).
   Result<uint64_t> Seek(InodeId inode, uint64_t offset, SeekTarget target);
 
+  // The target's bytes become the source's by sharing extents: nothing is read or written but what
+  // of the source was not durable yet. done(size): how many from the start, 0 at the source's end.
+  // Errors: kUnsupported when copying through memory is better (little that is not durable).
+  void Copy(const CopyRequest& request, CopyDone done);
+
   // fsync / fdatasync of a file: data, size and name (COMMIT-3).
   void Sync(InodeId inode, SyncDone done);
   // fsync of a directory: its entries, and the files of its conditional entries.
@@ -148,6 +162,12 @@ class Files {
   void SealTailLocked(FileData& data);
   void KeepPromisedLocked(Inode& inode, FileData& data, uint64_t offset, uint64_t end)
       TERRACE_REQUIRES(inode.mu);
+  struct CopyPlan;
+  void TryCopy(const CopyRequest& request, int attempt, CopyDone done);
+  Result<CopyPlan> PlanCopyLocked(Inode& source, const CopyRequest& request)
+      TERRACE_REQUIRES(source.mu);
+  Status ShareLocked(Inode& target, const CopyRequest& request, const CopyPlan& plan)
+      TERRACE_REQUIRES(target.mu);
   struct ReadPlan;
   Status PrepareRead(Inode& inode, const ReadRequest& request);
   ReadPlan PlanReadLocked(Inode& inode, const ReadRequest& request)

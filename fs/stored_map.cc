@@ -86,36 +86,72 @@ Result<std::vector<LoadedEntry>> LoadStoredMap(MetaStore& meta, InodeId inode) {
   return loaded;
 }
 
-Result<ExtentDeltas::Retired> ExtentDeltas::Emit(MetaStore& meta, MetaBatch& batch) {
-  Retired retired;
-  std::vector<ExtentId> known;
+// An extent that has a record, and by how much its count changes.
+struct ExtentDeltas::Known {
+  ExtentId extent;
+  int32_t delta = 0;
+  io::ExtentRecord record;
+
+  bool IsShared() const { return delta > 0 || record.reference_count > 1; }
+};
+
+// Conditional locking is beyond what the compiler's analysis can follow.
+void ExtentDeltas::Lock(Mutex& mu) TERRACE_NO_THREAD_SAFETY_ANALYSIS {
+  mu.Lock();
+  held_ = &mu;
+}
+
+void ExtentDeltas::Unlock() TERRACE_NO_THREAD_SAFETY_ANALYSIS {
+  if (held_ != nullptr) held_->Unlock();
+  held_ = nullptr;
+}
+
+Result<std::vector<ExtentDeltas::Known>> ExtentDeltas::ReadKnown(MetaStore& meta) const {
+  std::vector<Known> known;
   std::vector<std::string> keys;
   for (const auto& [extent, delta] : deltas_) {
-    auto fresh = fresh_.find(extent);
-    if (fresh != fresh_.end()) {
-      io::ExtentRecord record = fresh->second;
-      if (delta <= 0) continue;  // named and unnamed again in one batch
-      record.reference_count = static_cast<uint32_t>(delta);
-      batch.Put(Table::kExtent, ExtentKey(extent), io::EncodeExtentRecord(record));
-    } else if (delta != 0) {
-      known.push_back(extent);
-      keys.push_back(ExtentKey(extent));
-    }
+    if (delta == 0 || fresh_.contains(extent)) continue;
+    known.push_back({extent, delta, {}});
+    keys.push_back(ExtentKey(extent));
   }
   TERRACE_ASSIGN_OR_RETURN(auto values, meta.GetMany(Table::kExtent, keys));
   for (size_t i = 0; i < known.size(); i++) {
-    std::string what = "extent " + std::to_string(known[i].value());
+    const std::string what = "extent " + std::to_string(known[i].extent.value());
     if (!values[i]) return Fail(Errc::kCorrupt, what + " has no record");
     Result<io::ExtentRecord> record = io::DecodeExtentRecord(*values[i]);
     if (!record) return Wrap(record.error(), what);
-    int64_t count = int64_t{record->reference_count} + deltas_[known[i]];
-    if (count < 0) return Fail(Errc::kCorrupt, what + " has a reference count below zero");
+    known[i].record = std::move(*record);
+  }
+  return known;
+}
+
+Result<ExtentDeltas::Retired> ExtentDeltas::Emit(MetaStore& meta, MetaBatch& batch) {
+  for (const auto& [extent, fresh] : fresh_) {
+    auto delta = deltas_.find(extent);
+    // Named and unnamed again in one batch?
+    if (delta == deltas_.end() || delta->second <= 0) continue;
+    io::ExtentRecord record = fresh;
+    record.reference_count = static_cast<uint32_t>(delta->second);
+    batch.Put(Table::kExtent, ExtentKey(extent), io::EncodeExtentRecord(record));
+  }
+  TERRACE_ASSIGN_OR_RETURN(std::vector<Known> known, ReadKnown(meta));
+  if (std::any_of(known.begin(), known.end(), [](const Known& one) { return one.IsShared(); })) {
+    Lock(meta.shared_extents_mu());
+    TERRACE_ASSIGN_OR_RETURN(known, ReadKnown(meta));
+  }
+  Retired retired;
+  for (Known& one : known) {
+    const int64_t count = int64_t{one.record.reference_count} + one.delta;
+    if (count < 0) {
+      return Fail(Errc::kCorrupt, "extent " + std::to_string(one.extent.value()) +
+                                      " has a reference count below zero");
+    }
     if (count == 0) {
-      batch.Delete(Table::kExtent, keys[i]);
-      retired.emplace_back(known[i], std::move(*record));
+      batch.Delete(Table::kExtent, ExtentKey(one.extent));
+      retired.emplace_back(one.extent, std::move(one.record));
     } else {
-      record->reference_count = static_cast<uint32_t>(count);
-      batch.Put(Table::kExtent, keys[i], io::EncodeExtentRecord(*record));
+      one.record.reference_count = static_cast<uint32_t>(count);
+      batch.Put(Table::kExtent, ExtentKey(one.extent), io::EncodeExtentRecord(one.record));
     }
   }
   return retired;

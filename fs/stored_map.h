@@ -8,7 +8,9 @@
 //          ExtentDeltas sums up how often extents are named, over all inodes of a batch, and
 //          finds the extents that nobody names any more.
 // Threads  Not thread-safe: used under the inode's lock, which is held until the batch is
-//          written.
+//          written. An extent that one inode alone names is safe under that lock, since sharing it
+//          takes the lock of an inode that names it; records of shared ones are changed under
+//          MetaStore::shared_extents_mu, which ExtentDeltas holds from Emit to its destruction.
 // Errors   kCorrupt (an entry that does not decode, a missing extent record), kIo.
 #pragma once
 
@@ -50,15 +52,27 @@ Result<std::vector<LoadedEntry>> LoadStoredMap(MetaStore& meta, InodeId inode);
 
 class ExtentDeltas {
  public:
+  ExtentDeltas() = default;
+  ~ExtentDeltas() { Unlock(); }
+  ExtentDeltas(const ExtentDeltas&) = delete;
+  ExtentDeltas& operator=(const ExtentDeltas&) = delete;
+
   // The extent is new: its record goes into the batch with the count it ends up with.
   void AddNew(ExtentId extent, const io::ExtentRecord& record) { fresh_.emplace(extent, record); }
   void Change(ExtentId extent, int32_t by) { deltas_[extent] += by; }
 
   using Retired = std::vector<std::pair<ExtentId, io::ExtentRecord>>;
-  // Writes the changed records into the batch. Returns the extents that nobody names any more.
+  // Writes the changed records into the batch, which is to be written while this object lives.
+  // Returns the extents that nobody names any more. Once.
   Result<Retired> Emit(MetaStore& meta, MetaBatch& batch);
 
  private:
+  struct Known;
+  Result<std::vector<Known>> ReadKnown(MetaStore& meta) const;
+  void Lock(Mutex& mu);
+  void Unlock();
+
+  Mutex* held_ = nullptr;
   std::unordered_map<ExtentId, io::ExtentRecord> fresh_;
   std::unordered_map<ExtentId, int32_t> deltas_;
 };

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace terrace::fs {
@@ -91,6 +92,13 @@ class MetaStore {
   virtual std::unique_ptr<MetaCursor> ScanFromFloor(Table table, std::string_view key,
                                                     std::string_view floor,
                                                     std::string_view end) = 0;
+
+  // Held from reading to writing the record of an extent that several inodes name: the lock of one
+  // of them does not keep the others away (fs/stored_map.h). A leaf but for the store itself.
+  Mutex& shared_extents_mu() { return shared_extents_mu_; }
+
+ private:
+  Mutex shared_extents_mu_;
 };
 
 }  // namespace terrace::fs

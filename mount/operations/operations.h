@@ -19,7 +19,7 @@ void RegisterDirectoryOperations(fuse_lowlevel_ops& table);  // opendir, readdir
 void RegisterOpenOperations(fuse_lowlevel_ops& table);       // open, create, release, flush
 void RegisterSyncOperations(fuse_lowlevel_ops& table);       // fsync, fsyncdir
 void RegisterXattrOperations(fuse_lowlevel_ops& table);
-void RegisterSpaceOperations(fuse_lowlevel_ops& table);  // statfs, fallocate, lseek
+void RegisterSpaceOperations(fuse_lowlevel_ops& table);  // statfs, fallocate, lseek, copies
 
 // The whole table; its user data is a Context (mount/operations/context.h).
 fuse_lowlevel_ops BuildOperationTable();

@@ -52,6 +52,26 @@ void Fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off
                                                           .zero_range = zero_range}));
 }
 
+void CopyFileRange(fuse_req_t request, fuse_ino_t source, off_t source_offset, fuse_file_info*,
+                   fuse_ino_t target, off_t target_offset, fuse_file_info*, size_t size,
+                   int flags) {
+  if (flags != 0 || source_offset < 0 || target_offset < 0) {
+    fuse_reply_err(request, EINVAL);
+    return;
+  }
+  fs::CopyRequest copy{.source = InodeId(source),
+                       .source_offset = static_cast<uint64_t>(source_offset),
+                       .target = InodeId(target),
+                       .target_offset = static_cast<uint64_t>(target_offset),
+                       .size = size};
+  // It may wait for a device: answered from a completion then. To kUnsupported the kernel answers
+  // with a copy through memory, this time.
+  ContextOf(request).volume.files().Copy(copy, [request](Result<uint64_t> copied) {
+    if (!copied) return ReplyError(request, copied.error());
+    fuse_reply_write(request, *copied);
+  });
+}
+
 void ReplyLseek(fuse_req_t request, InodeId inode, uint64_t offset, fs::SeekTarget target) {
   Result<uint64_t> found = ContextOf(request).volume.files().Seek(inode, offset, target);
   if (found) {
@@ -93,6 +113,7 @@ void RegisterSpaceOperations(fuse_lowlevel_ops& table) {
   table.statfs = Statfs;
   table.fallocate = Fallocate;
   table.lseek = Lseek;
+  table.copy_file_range = CopyFileRange;
 }
 
 }  // namespace terrace::mount

@@ -310,6 +310,21 @@ TEST_F(DataSemanticsTest, CopiesInsideTheMount) {
   }
   EXPECT_EQ(copied, 0) << std::strerror(errno);
   EXPECT_TRUE(ReadFile("copy") == bytes);
+  // Shared: no space is taken for it. Either side goes its own way.
+  struct statvfs before {};
+  struct statvfs after {};
+  ASSERT_EQ(fsync(source.get()), 0);
+  ASSERT_EQ(fsync(copy.get()), 0);
+  ASSERT_EQ(statvfs(Path("").c_str(), &before), 0);
+  io::UniqueFd shared = Open("shared", O_RDWR | O_CREAT);
+  off_t at = 1;
+  EXPECT_EQ(copy_file_range(source.get(), &at, shared.get(), nullptr, 1 << 30, 0),
+            static_cast<ssize_t>(bytes.size() - 1));
+  ASSERT_EQ(statvfs(Path("").c_str(), &after), 0);
+  EXPECT_EQ(after.f_bfree, before.f_bfree);
+  EXPECT_TRUE(ReadFile("shared") == bytes.substr(1));
+  WriteAt(shared, 100, "x");
+  EXPECT_TRUE(ReadFile("source") == bytes);
 
   io::UniqueFd sent = Open("sent", O_WRONLY | O_CREAT);
   off_t from = 0;
