@@ -157,9 +157,15 @@ Status Names::DropName(NamespaceChange& change, const InodeRef& inode, int64_t n
   return {};
 }
 
-void Names::NoteNameless(InodeId inode) {
+void Names::NoteNameless(InodeId inode, bool linkable) {
   MutexLock lock(nameless_mu_);
-  nameless_.insert(inode);
+  nameless_.emplace(inode, linkable);
+}
+
+bool Names::IsLinkable(InodeId inode) {
+  MutexLock lock(nameless_mu_);
+  const auto found = nameless_.find(inode);
+  return found != nameless_.end() && found->second;
 }
 
 void Names::ReapIfUnneeded(InodeId inode) {

@@ -20,7 +20,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -85,7 +85,11 @@ class Names {
   // kExists, kNotFound (parent removed), kNoSpace, kTooManyLinks, kNameTooLong.
   Result<Attributes> Make(InodeId parent, std::string_view name, const NodeSpec& spec,
                           Caller caller);
-  // kExists, kTooManyLinks, kNotFound, kPermission (a directory).
+  // O_TMPFILE: a file without a name, which goes with its last user unless Link gives it one.
+  // kNotFound (parent removed), kNotDirectory, kNoSpace.
+  Result<Attributes> MakeNameless(InodeId parent, uint32_t mode, Caller caller);
+  // kExists, kTooManyLinks, kNotFound (also a file that lost its last name), kPermission (a
+  // directory).
   Result<Attributes> Link(InodeId inode, InodeId new_parent, std::string_view new_name);
   // kNotFound, kIsDirectory.
   Status Unlink(InodeId parent, std::string_view name);
@@ -148,7 +152,9 @@ class Names {
   Result<InodeRecord> RecordOf(InodeId inode);
   Result<Attributes> AttributesAndLookup(InodeId inode);
 
-  void NoteNameless(InodeId inode);
+  void NoteNameless(InodeId inode, bool linkable = false);
+  // Whether O_TMPFILE made it and it never had a name.
+  bool IsLinkable(InodeId inode);
   void ReapIfUnneeded(InodeId inode) TERRACE_EXCLUDES(names_mu_);
 
   Dependencies deps_;
@@ -156,7 +162,8 @@ class Names {
   Mutex nameless_mu_;  // leaf
   // Inodes whose last name went during this mount and that were not handed to reap yet: the
   // kernel knows them, or a condition needs them. Whoever takes one out hands it to reap.
-  std::unordered_set<InodeId> nameless_ TERRACE_GUARDED_BY(nameless_mu_);
+  // true: it is linkable.
+  std::unordered_map<InodeId, bool> nameless_ TERRACE_GUARDED_BY(nameless_mu_);
 };
 
 }  // namespace terrace::fs

@@ -102,6 +102,26 @@ Result<Attributes> Names::Make(InodeId parent, std::string_view name, const Node
   return attributes;
 }
 
+Result<Attributes> Names::MakeNameless(InodeId parent, uint32_t mode, Caller caller) {
+  TERRACE_ASSIGN_OR_RETURN(const InodeId id, deps_.ids.NextInode());
+
+  MutexLock lock(names_mu_);
+  TERRACE_ASSIGN_OR_RETURN(const InodeRef directory, deps_.inodes.Get(parent));
+  NamespaceChange change(deps_.meta, deps_.conditions, {directory});
+  TERRACE_TRY(CheckTakesName(change.Look(directory), /*adds_directory=*/false));
+  const NodeSpec spec{.mode = S_IFREG | (mode & kModeBits)};
+  InodeRecord made = NewRecord(id, spec, caller, change.Look(directory), deps_.clock.WallNs());
+  made.nlink = 0;
+  change.batch().Put(Table::kInode, InodeKey(id), EncodeInodeRecord(made));
+  change.batch().Put(Table::kOrphan, InodeKey(id), {});
+  const Attributes attributes = AttributesOf(made);
+  TERRACE_TRY(change.Commit());
+  deps_.inodes.Insert(std::move(made));
+  deps_.inodes.CountLookup(id);
+  NoteNameless(id, /*linkable=*/true);
+  return attributes;
+}
+
 Result<Attributes> Names::Link(InodeId inode, InodeId new_parent, std::string_view new_name) {
   TERRACE_TRY(CheckName(new_name));
   if (IsDot(new_name) || IsDotDot(new_name)) return Fail(Errc::kExists, std::string(new_name));
@@ -117,7 +137,10 @@ Result<Attributes> Names::Link(InodeId inode, InodeId new_parent, std::string_vi
   const uint32_t mode = change.Look(file).mode;
   const uint32_t nlink = change.Look(file).nlink;
   if (S_ISDIR(mode)) return Fail(Errc::kPermission, "hard link to a directory");
-  if (nlink == 0) return Fail(Errc::kNotFound, "the file has no name any more");
+  const bool was_nameless = nlink == 0;
+  if (was_nameless && !IsLinkable(inode)) {
+    return Fail(Errc::kNotFound, "the file has no name any more");
+  }
   if (nlink >= kLinkCountMax) return Fail(Errc::kTooManyLinks, std::string(new_name));
 
   const int64_t now_ns = deps_.clock.WallNs();
@@ -127,6 +150,7 @@ Result<Attributes> Names::Link(InodeId inode, InodeId new_parent, std::string_vi
   file_record.nlink++;
   file_record.ctime_ns = now_ns;
   TouchDirectory(change.Edit(directory), now_ns);
+  if (was_nameless) change.batch().Delete(Table::kOrphan, InodeKey(inode));
   if (S_ISREG(mode) && !change.DataIsDurable(file)) {
     change.OpenCondition({.parent = new_parent,
                           .cookie = cookie,
@@ -135,6 +159,10 @@ Result<Attributes> Names::Link(InodeId inode, InodeId new_parent, std::string_vi
                           .predecessor = kNoInode});
   }
   TERRACE_TRY(change.Commit());
+  if (was_nameless) {
+    MutexLock nameless_lock(nameless_mu_);
+    nameless_.erase(inode);
+  }
   deps_.inodes.CountLookup(inode);
   return change.AttributesOf(file);
 }

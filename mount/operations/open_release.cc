@@ -65,11 +65,10 @@ Result<fs::Attributes> MakeOrFind(fuse_req_t request, InodeId parent, const char
   return names.Lookup(parent, name);
 }
 
-void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
-            fuse_file_info* info) {
-  Context& context = ContextOf(request);
-  Result<fs::Attributes> made = MakeOrFind(request, InodeId(parent), name, mode, info->flags);
+// Opens what was made, and answers with both.
+void ReplyMade(fuse_req_t request, const Result<fs::Attributes>& made, fuse_file_info* info) {
   if (!made) return ReplyError(request, made.error());
+  Context& context = ContextOf(request);
   Result<FileHandle> handle = OpenHandle(context, made->inode, info);
   if (!handle) {
     context.volume.names().Forget(made->inode, 1);
@@ -80,6 +79,16 @@ void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
     Undo(context, *handle);
     context.volume.names().Forget(made->inode, 1);
   }
+}
+
+void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+            fuse_file_info* info) {
+  ReplyMade(request, MakeOrFind(request, InodeId(parent), name, mode, info->flags), info);
+}
+
+void Tmpfile(fuse_req_t request, fuse_ino_t parent, mode_t mode, fuse_file_info* info) {
+  fs::Names& names = ContextOf(request).volume.names();
+  ReplyMade(request, names.MakeNameless(InodeId(parent), mode, CallerOf(request)), info);
 }
 
 void Flush(fuse_req_t request, fuse_ino_t inode, fuse_file_info*) {
@@ -101,6 +110,7 @@ void Release(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
 void RegisterOpenOperations(fuse_lowlevel_ops& table) {
   table.open = Open;
   table.create = Create;
+  table.tmpfile = Tmpfile;
   table.flush = Flush;
   table.release = Release;
 }

@@ -223,6 +223,30 @@ TEST_P(NamesTest, UnlinkedInodeLivesUntilForgotten) {
   EXPECT_FALSE(ns_.inodes.KnownToKernel(made->inode));
 }
 
+TEST_P(NamesTest, FileMadeWithoutANameTakesOneOrGoes) {
+  const auto kept = ns_.names->MakeNameless(kRootInode, 0640, ns_.caller);
+  const auto lost = ns_.names->MakeNameless(kRootInode, 0640, ns_.caller);
+  ASSERT_TRUE(kept && lost);
+  EXPECT_EQ(kept->nlink, 0u);
+  EXPECT_EQ(kept->mode, static_cast<uint32_t>(S_IFREG | 0640));
+  EXPECT_TRUE(ns_.List(kRootInode).empty());
+  EXPECT_TRUE((*store_).Get(Table::kOrphan, InodeKey(kept->inode)).value());
+  ns_.names->CheckInvariants();
+
+  ASSERT_TRUE(ns_.names->Link(kept->inode, kRootInode, "named"));
+  EXPECT_EQ(ns_.Stat(kept->inode).nlink, 1u);
+  EXPECT_FALSE((*store_).Get(Table::kOrphan, InodeKey(kept->inode)).value());
+  ns_.names->Forget(kept->inode, 2);
+  EXPECT_TRUE(ns_.reaped.empty());
+  ns_.names->Forget(lost->inode, 1);
+  EXPECT_EQ(ns_.reaped, std::vector<InodeId>{lost->inode});
+
+  const InodeId removed = ns_.Directory(kRootInode, "removed");
+  ASSERT_TRUE(ns_.names->Lookup(kRootInode, "removed"));
+  ASSERT_TRUE(ns_.names->RemoveDirectory(kRootInode, "removed"));
+  EXPECT_EQ(CodeOf(ns_.names->MakeNameless(removed, 0600, ns_.caller)), Errc::kNotFound);
+}
+
 TEST_P(NamesTest, UnknownInodeIsReapedAtOnceAndOnlyOnce) {
   const InodeId file = ns_.File(kRootInode, "file");
   ASSERT_TRUE(ns_.names->Unlink(kRootInode, "file"));

@@ -188,8 +188,29 @@ TEST_F(NameSemanticsTest, InodeNumbers) {
 
 TEST_F(NameSemanticsTest, TemporaryFilesWithoutAName) {
   Paragraph("Temporary files without a name");
-  MountStore({});
-  EXPECT_ERRNO(EOPNOTSUPP, open(Path("").c_str(), O_TMPFILE | O_RDWR, 0600));
+  auto& store = MountStore({});
+  const std::string content(300'000, 't');
+  auto publish = [](int fd, const std::string& name) {
+    const std::string self = "/proc/self/fd/" + std::to_string(fd);
+    return linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
+  };
+  {
+    io::UniqueFd unnamed = Open("", O_TMPFILE | O_RDWR, 0640);
+    struct stat status {};
+    ASSERT_EQ(fstat(unnamed.get(), &status), 0);
+    EXPECT_EQ(status.st_nlink, 0u);
+    EXPECT_EQ(status.st_mode, static_cast<mode_t>(S_IFREG | 0640));
+    EXPECT_TRUE(std::filesystem::is_empty(Path("")));
+    ASSERT_EQ(pwrite(unnamed.get(), content.data(), content.size(), 0), ssize_t(content.size()));
+    ASSERT_EQ(publish(unnamed.get(), Path("named")), 0) << std::strerror(errno);
+    EXPECT_EQ(StatOf("named").st_ino, status.st_ino);
+    EXPECT_EQ(StatOf("named").st_nlink, 1u);
+
+    io::UniqueFd exclusive = Open("", O_TMPFILE | O_EXCL | O_WRONLY, 0600);
+    EXPECT_ERRNO(ENOENT, publish(exclusive.get(), Path("never")));
+  }
+  store.Remount();
+  EXPECT_EQ(ReadFile("named"), content);
 }
 
 TEST_F(NameSemanticsTest, SpecialFiles) {
