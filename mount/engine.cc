@@ -38,7 +38,7 @@ sigset_t EndSignals() {
 Result<MountEntry> OwnMountEntry(const std::string& mount_point) {
   TERRACE_ASSIGN_OR_RETURN(std::vector<MountEntry> table, ReadMountTable());
   std::optional<MountEntry> entry = FindMountAt(table, mount_point);
-  if (!entry || !entry->IsTerrace()) {
+  if (!entry || !entry->IsFuse()) {
     return Fail(Errc::kIo, mount_point + ": the mount is not in /proc/self/mountinfo");
   }
   return *entry;

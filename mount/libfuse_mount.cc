@@ -34,7 +34,11 @@ void PrintMessage(fuse_log_level, const char* format, va_list arguments) {
 }
 
 std::string OptionText(const SessionOptions& options) {
-  std::string text = "default_permissions,fsname=" + std::string(kMountSource);
+  std::string text = "default_permissions,fsname=";
+  for (char letter : options.source) {
+    if (letter == ',' || letter == '\\') text += '\\';
+    text += letter;
+  }
   if (!options.plain_type) text += ",subtype=" + std::string(kMountSubtype);
   if (options.allow_other) text += ",allow_other";
   if (options.read_only) text += ",ro";

@@ -13,6 +13,8 @@
 #include <memory>
 #include <sstream>
 
+#include "mount/runtime_directory.h"
+
 namespace terrace::mount {
 
 namespace {
@@ -85,8 +87,11 @@ Result<std::string> RealPath(const std::string& path) {
 
 }  // namespace
 
+bool MountEntry::IsFuse() const { return type == "fuse" || type.starts_with("fuse."); }
+
 bool MountEntry::IsTerrace() const {
-  return type == "fuse." + std::string(kMountSubtype) || (type == "fuse" && source == kMountSource);
+  if (type == "fuse." + std::string(kMountSubtype)) return true;
+  return type == "fuse" && (source == kMountSource || HasControlSocket(*this));
 }
 
 std::string MountEntry::DeviceName() const {

@@ -19,7 +19,8 @@
 
 namespace terrace::mount {
 
-// A mount of ours is of type fuse.terrace, or with plain_type of type fuse from this source.
+// A mount of ours is of type fuse.terrace, or with plain_type of type fuse: then it has this
+// source, or a control socket of ours.
 inline constexpr std::string_view kMountSource = "terrace";
 inline constexpr std::string_view kMountSubtype = "terrace";
 
@@ -31,6 +32,7 @@ struct MountEntry {
   std::string source;
   uid_t owner = 0;  // user_id=: who mounted it
 
+  bool IsFuse() const;  // of any kind
   bool IsTerrace() const;
   // "0-57": names the control socket.
   std::string DeviceName() const;

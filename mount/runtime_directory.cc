@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -55,6 +56,13 @@ std::vector<std::string> RuntimeDirectoriesOf(uid_t owner) {
   std::erase_if(candidates,
                 [&](const std::string& path) { return !CheckPrivate(path, owner).has_value(); });
   return candidates;
+}
+
+bool HasControlSocket(const MountEntry& mount) {
+  const std::vector<std::string> directories = RuntimeDirectoriesOf(mount.owner);
+  return std::any_of(directories.begin(), directories.end(), [&](const std::string& directory) {
+    return access((directory + "/" + SocketName(mount)).c_str(), F_OK) == 0;
+  });
 }
 
 std::string SocketName(const MountEntry& mount) { return "mount-" + mount.DeviceName() + ".sock"; }

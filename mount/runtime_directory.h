@@ -25,5 +25,6 @@ Result<std::string> OwnRuntimeDirectory();
 std::vector<std::string> RuntimeDirectoriesOf(uid_t owner);
 
 std::string SocketName(const MountEntry& mount);  // "mount-0-57.sock"
+bool HasControlSocket(const MountEntry& mount);
 
 }  // namespace terrace::mount

@@ -27,6 +27,7 @@
 #include "fs/volume.h"
 #include "mount/cache_mode.h"
 #include "mount/data_requests.h"
+#include "mount/mount_table.h"
 #include "mount/open_modes.h"
 #include "mount/page_syncer.h"
 #include "mount/request_counts.h"
@@ -46,6 +47,7 @@ struct SessionOptions {
   bool allow_other = false;
   bool read_only = false;
   bool plain_type = false;                  // the mount shows type fuse, not fuse.terrace
+  std::string source{kMountSource};         // what the mount table shows as the source
   std::vector<std::string> kernel_options;  // noatime, noexec and the like
   uint32_t reader_threads = 0;              // 0: twice the processors, 4 to 16
   uint32_t reader_spin_us = 0;              // look for the next request that long before sleeping

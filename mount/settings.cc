@@ -111,6 +111,17 @@ Status SetPlainType(std::string_view value, MountConfig& config) {
   return {};
 }
 
+Status SetSource(std::string_view value, MountConfig& config) {
+  constexpr size_t kSizeMax = 255;
+  auto is_control = [](char letter) { return static_cast<unsigned char>(letter) < 0x20; };
+  const bool has_control = std::any_of(value.begin(), value.end(), is_control);
+  if (value.empty() || value.size() > kSizeMax || has_control) {
+    return Fail(Errc::kInvalid, "a source is a name of 1 to 255 bytes without control characters");
+  }
+  config.session.source = value;
+  return {};
+}
+
 Status SetAllowOther(std::string_view value, MountConfig& config) {
   TERRACE_ASSIGN_OR_RETURN(config.session.allow_other, ParseBool(value));
   return {};
@@ -149,6 +160,7 @@ constexpr Setting kSettings[] = {
     {"write_back_delay", SetWriteBackDelay},
     {"dirty_high_water", SetDirtyHighWater},
     {"plain_type", SetPlainType},
+    {"source", SetSource},
     {"allow_other", SetAllowOther},
     {"ro", SetReadOnly},
     {"reader_threads", SetReaderThreads},

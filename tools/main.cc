@@ -3,10 +3,16 @@
 
 // terrace: the one binary. Every verb is a file in tools/verbs/.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
+#include "tools/mount_helper.h"
 #include "tools/report.h"
 #include "tools/verbs/verbs.h"
 
@@ -26,14 +32,14 @@ Examples:
   terrace umount /mnt/ckpt)";
 
 // " mount" when the command line names that verb; empty when it names none.
-std::string VerbOf(const CLI::App& app, int argc, char** argv) {
+std::string VerbOf(const CLI::App& app, int argc, const char* const* argv) {
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (argc > 1 && verb->get_name() == argv[1]) return " " + verb->get_name();
   }
   return "";
 }
 
-int Run(int argc, char** argv) {
+int Run(int argc, const char* const* argv) {
   CLI::App app(kDescription, "terrace");
   app.footer(kFooter);
   app.require_subcommand(1);
@@ -60,8 +66,30 @@ int Run(int argc, char** argv) {
   return exit_code;
 }
 
+int RunMountHelper(int argc, char** argv) {
+  const std::vector<std::string> given(argv + 1, argv + argc);
+  Result<MountHelperCall> call = ParseMountHelperCall(given);
+  if (!call) return FailVerb(call.error(), kExitUsage);
+  if (call->fake) return kExitOk;
+  std::vector<const char*> arguments;
+  if (call->remount) {
+    for (const std::string& argument : *call->remount) arguments.push_back(argument.c_str());
+    arguments.push_back(nullptr);
+    execvp(arguments[0], const_cast<char* const*>(arguments.data()));
+    return FailVerb(Error{Errc::kNotFound, std::string("mount: ") + std::strerror(errno)});
+  }
+  arguments.push_back("terrace");
+  for (const std::string& argument : call->arguments) arguments.push_back(argument.c_str());
+  return Run(static_cast<int>(arguments.size()), arguments.data());
+}
+
 }  // namespace
 
 }  // namespace terrace::tools
 
-int main(int argc, char** argv) { return terrace::tools::Run(argc, argv); }
+int main(int argc, char** argv) {
+  if (argc > 0 && terrace::tools::IsMountHelperName(argv[0])) {
+    return terrace::tools::RunMountHelper(argc, argv);
+  }
+  return terrace::tools::Run(argc, argv);
+}

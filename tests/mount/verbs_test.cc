@@ -325,6 +325,26 @@ TEST_F(VerbsTest, PlainTypeShowsFuse) {
   EXPECT_THAT(found, HasSubstr(" - fuse terrace "));
 }
 
+// What mount(8) calls for `mount -t fuse.terrace SOURCE DIR -o …`.
+TEST_F(VerbsTest, HelperOfMountMountsUnderAnySource) {
+  if (geteuid() != 0) GTEST_SKIP() << "mount(8) calls helpers as root";
+  const std::string helper = std::filesystem::path(TERRACE_BINARY).parent_path() / "mount.terrace";
+  const std::string mount_point = MakeDirectory("mount");
+  const std::string options = "rw,plain_type,dram=64M,store_size=256M,store=" +
+                              (directory_ / "store") + ",X-mount.mkdir";
+  ASSERT_EQ(RunProgram({helper, "a,source", mount_point, "-o", options}).exit_code, kOk);
+  auto find = [&] {
+    return RunProgram({"findmnt", "-no", "FSTYPE,SOURCE,OPTIONS", mount_point}).output;
+  };
+  EXPECT_THAT(find(), HasSubstr("fuse   a,source rw,"));
+  EXPECT_THAT(find(), Not(HasSubstr("nosuid")));
+  EXPECT_EQ(Terrace({"status", mount_point}).exit_code, kOk) << "found by its control socket";
+  EXPECT_EQ(RunProgram({helper, "a,source", mount_point, "-o", "remount,ro"}).exit_code, kOk);
+  EXPECT_THAT(find(), HasSubstr("fuse   a,source ro,"));
+  EXPECT_EQ(RunProgram({helper, "a", "b", "--nonsense"}).exit_code, kUsage);
+  EXPECT_EQ(Terrace({"umount", mount_point}).exit_code, kOk);
+}
+
 TEST_F(VerbsTest, LogAndStoreArePrivate) {
   MountedStore store({"--log", directory_ / "daemon.log"});
   EXPECT_THAT(ReadFile(directory_ / "daemon.log"), HasSubstr("serves " + store.mount_point()));

@@ -32,6 +32,7 @@ SIZE is a number with K, M, G or T. Settings for -o and the TOML file:
   cache=auto|passthrough|writeback  which cache of the kernel the mount uses (auto)
   write_back_delay=5s               dirty data is written out at the latest after this
   dirty_high_water=0.8              share of the DRAM tier that may be dirty
+  source=NAME                       what the mount table shows as the source (terrace)
   allow_other                       other users may use the mount
   ro                                read-only
   plain_type                        the mount shows type fuse, not fuse.terrace
