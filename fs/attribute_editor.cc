@@ -45,7 +45,8 @@ Result<Attributes> AttributeEditor::Set(InodeId id, const AttributeChange& chang
   InodeRecord before = inode->record;
   Apply(change, clock_.WallNs(), inode->record);
   MetaBatch batch;
-  Status written = WriteRecordLocked(*inode, batch);
+  Status written = change.mode ? FollowModeLocked(*inode, batch) : Status{};
+  if (written) written = WriteRecordLocked(*inode, batch);
   if (!written) {
     inode->record = std::move(before);
     return tl::unexpected<Error>(std::move(written).error());

@@ -26,7 +26,14 @@ namespace terrace::fs {
 struct XattrFlags {
   bool create = false;   // XATTR_CREATE: kExists when it is there
   bool replace = false;  // XATTR_REPLACE: kNoAttribute when it is not
+  // Of an access control list: the caller is not in the file's group, so that S_ISGID goes.
+  bool clear_setgid = false;
 };
+
+// A new inode's access control list and mode, by the directory's default list, else by the umask.
+// Adds to the batch, which is to write the record too.
+Status InheritAcl(MetaStore& meta, const InodeRecord& directory, uint32_t umask, InodeRecord& made,
+                  MetaBatch& batch);
 
 class AttributeEditor {
  public:
@@ -44,6 +51,11 @@ class AttributeEditor {
  private:
   // Programs ask for attributes far more often than they set any.
   Result<bool> HasXattrs(InodeId inode);
+  Status SetAcl(InodeId id, std::string_view name, std::string_view value, XattrFlags flags);
+  // Also where there is none, as other file systems do.
+  Status RemoveAcl(InodeId id, std::string_view name);
+  // After a chmod: the list says what the mode says.
+  Status FollowModeLocked(const Inode& inode, MetaBatch& batch) TERRACE_REQUIRES(inode.mu);
   // Writes the batch with the inode's record added.
   Status WriteRecordLocked(Inode& inode, MetaBatch& batch) TERRACE_REQUIRES(inode.mu);
   // The same with a new ctime, which is taken back if that fails.

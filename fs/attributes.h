@@ -32,6 +32,7 @@ struct Attributes {
 struct Caller {
   uint32_t uid = 0;
   uint32_t gid = 0;
+  uint32_t umask = 0;  // applied where the directory has no default access control list
 };
 
 // What a SETATTR changes; absent fields stay.

@@ -41,7 +41,7 @@ inline constexpr size_t kNameSizeMax = 255;       // bytes
 inline constexpr uint32_t kLinkCountMax = 65000;  // names of a file, as ext4
 
 // What Make makes. mode holds the type (S_IFREG, S_IFDIR, S_IFLNK, S_IFIFO, S_IFSOCK, S_IFCHR,
-// S_IFBLK) and the permission bits, umask applied.
+// S_IFBLK) and the permission bits before the umask.
 struct NodeSpec {
   uint32_t mode = 0;
   uint64_t rdev = 0;

@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include "fs/attribute_editor.h"
 #include "fs/meta/key_format.h"
 #include "fs/name_rules.h"
 #include "fs/name_slots.h"
@@ -82,6 +83,8 @@ Result<Attributes> Names::Make(InodeId parent, std::string_view name, const Node
   TERRACE_TRY(CheckTakesName(change.Look(directory), S_ISDIR(spec.mode)));
   const int64_t now_ns = deps_.clock.WallNs();
   InodeRecord made = NewRecord(id, spec, caller, change.Look(directory), now_ns);
+  TERRACE_TRY(
+      InheritAcl(deps_.meta, change.Look(directory), caller.umask, made, change.batch()));
   TERRACE_TRY(slots.Add(name, id, made.mode));
   slots.Emit(change.batch());
   change.batch().Put(Table::kInode, InodeKey(id), EncodeInodeRecord(made));
@@ -112,6 +115,8 @@ Result<Attributes> Names::MakeNameless(InodeId parent, uint32_t mode, Caller cal
   const NodeSpec spec{.mode = S_IFREG | (mode & kModeBits)};
   InodeRecord made = NewRecord(id, spec, caller, change.Look(directory), deps_.clock.WallNs());
   made.nlink = 0;
+  TERRACE_TRY(
+      InheritAcl(deps_.meta, change.Look(directory), caller.umask, made, change.batch()));
   change.batch().Put(Table::kInode, InodeKey(id), EncodeInodeRecord(made));
   change.batch().Put(Table::kOrphan, InodeKey(id), {});
   const Attributes attributes = AttributesOf(made);

@@ -12,14 +12,16 @@
 
 #include "fs/attribute_editor.h"
 #include "fs/meta/key_format.h"
+#include "fs/posix_acl.h"
 
 namespace terrace::fs {
 
 namespace {
 
 constexpr std::string_view kUserPrefix = "user.";
-// POSIX ACLs (system.posix_acl_*) are not among them: an ACL that is kept but not enforced lies.
 constexpr std::array<std::string_view, 3> kPrefixes = {kUserPrefix, "trusted.", "security."};
+
+bool IsAclName(std::string_view name) { return name == kAccessAclName || name == kDefaultAclName; }
 
 std::unique_ptr<MetaCursor> ScanXattrs(MetaStore& meta, InodeId inode) {
   return meta.Scan(Table::kXattr, InodeKey(inode), InodeKey(InodeId(inode.value() + 1)));
@@ -28,6 +30,7 @@ std::unique_ptr<MetaCursor> ScanXattrs(MetaStore& meta, InodeId inode) {
 }  // namespace
 
 Status CheckXattrName(std::string_view name) {
+  if (IsAclName(name)) return {};
   const auto prefix = std::find_if(kPrefixes.begin(), kPrefixes.end(),
                                    [&](std::string_view one) { return name.starts_with(one); });
   if (prefix == kPrefixes.end()) return Fail(Errc::kUnsupported, "attribute " + std::string(name));
@@ -76,6 +79,7 @@ Status AttributeEditor::SetXattr(InodeId id, std::string_view name, std::string_
                                  XattrFlags flags) {
   TERRACE_TRY(CheckXattrName(name));
   if (flags.create && flags.replace) return Fail(Errc::kInvalid, "create and replace");
+  if (IsAclName(name)) return SetAcl(id, name, value, flags);
   if (value.size() > kXattrValueSizeMax) {
     return Fail(Errc::kTooLarge, "attribute of " + std::to_string(value.size()) + " bytes");
   }
@@ -100,6 +104,7 @@ Status AttributeEditor::SetXattr(InodeId id, std::string_view name, std::string_
 
 Status AttributeEditor::RemoveXattr(InodeId id, std::string_view name) {
   TERRACE_TRY(CheckXattrName(name));
+  if (IsAclName(name)) return RemoveAcl(id, name);
   TERRACE_ASSIGN_OR_RETURN(const InodeRef inode, inodes_.Get(id));
   WriterLock lock(inode->mu);
   TERRACE_TRY(CheckXattrType(name, inode->record.mode));

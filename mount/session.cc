@@ -126,6 +126,8 @@ void Session::Negotiate(fuse_conn_info* connection) {
   want(FUSE_CAP_READDIRPLUS_AUTO, "readdirplus_auto");
   want(FUSE_CAP_HANDLE_KILLPRIV_V2, "handle_killpriv_v2");
   want(FUSE_CAP_CACHE_SYMLINKS, "cache_symlinks");
+  want(FUSE_CAP_POSIX_ACL, "posix_acl");
+  want(FUSE_CAP_DONT_MASK, "dont_mask");  // a directory's default list takes the umask's place
   want(FUSE_CAP_EXPLICIT_INVAL_DATA, "explicit_inval_data");
   want(FUSE_CAP_DIRECT_IO_ALLOW_MMAP, "direct_io_allow_mmap");
   if (options_.mode == ConnectionMode::kWriteback) {

@@ -44,7 +44,7 @@ inline Context& ContextOf(fuse_req_t request) {
 }
 inline fs::Caller CallerOf(fuse_req_t request) {
   const fuse_ctx* caller = fuse_req_ctx(request);
-  return {.uid = caller->uid, .gid = caller->gid};
+  return {.uid = caller->uid, .gid = caller->gid, .umask = static_cast<uint32_t>(caller->umask)};
 }
 
 struct stat ToStat(const fs::Attributes& attributes);

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <linux/limits.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <vector>
 
+#include "fs/posix_acl.h"
 #include "mount/errno.h"
 #include "mount/operations/context.h"
 #include "mount/operations/operations.h"
@@ -27,6 +30,20 @@ void ReplySized(fuse_req_t request, const std::string& value, size_t size) {
   }
 }
 
+// Whether setting an access control list takes S_ISGID from the file: the caller is neither root
+// nor in the file's group.
+bool ClearsSetgid(fuse_req_t request, fuse_ino_t inode, std::string_view name) {
+  const fuse_ctx* caller = fuse_req_ctx(request);
+  if (name != fs::kAccessAclName || caller->uid == 0) return false;
+  Result<fs::Attributes> attributes = ContextOf(request).volume.attributes().Get(InodeId(inode));
+  if (!attributes || (attributes->mode & S_ISGID) == 0) return false;
+  std::vector<gid_t> groups(NGROUPS_MAX);
+  const int count = fuse_req_getgroups(request, static_cast<int>(groups.size()), groups.data());
+  groups.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  groups.push_back(caller->gid);
+  return std::find(groups.begin(), groups.end(), attributes->gid) == groups.end();
+}
+
 void Setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char* value,
               size_t size, int flags) {
   if ((flags & ~(XATTR_CREATE | XATTR_REPLACE)) != 0) {
@@ -35,7 +52,9 @@ void Setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char
   }
   Status set = ContextOf(request).volume.attributes().SetXattr(
       InodeId(inode), name, std::string_view(value, size),
-      {.create = (flags & XATTR_CREATE) != 0, .replace = (flags & XATTR_REPLACE) != 0});
+      {.create = (flags & XATTR_CREATE) != 0,
+       .replace = (flags & XATTR_REPLACE) != 0,
+       .clear_setgid = ClearsSetgid(request, inode, name)});
   // A value that is too large is not a file that is too large; a name too long is ERANGE here.
   if (!set && set.error().code == Errc::kTooLarge) {
     fuse_reply_err(request, E2BIG);

@@ -74,8 +74,8 @@ TEST_P(XattrsTest, NamesAndSizes) {
 
 TEST_P(XattrsTest, OtherPrefixesAreUnsupportedWithoutALookup) {
   const uint64_t gets = faulty_.CallCount(MetaCall::kGet);
-  for (const char* name : {"system.posix_acl_access", "system.posix_acl_default", "system.x",
-                           "other", "", "user", "btrfs.compression"}) {
+  for (const char* name : {"system.posix_acl", "system.posix_acl_accesses", "system.x", "other", "",
+                           "user", "btrfs.compression"}) {
     EXPECT_EQ(CodeOf(editor_.GetXattr(file_, name)), Errc::kUnsupported) << name;
     EXPECT_EQ(CodeOf(editor_.SetXattr(file_, name, "v", {})), Errc::kUnsupported) << name;
     EXPECT_EQ(CodeOf(editor_.RemoveXattr(file_, name)), Errc::kUnsupported) << name;

@@ -285,8 +285,7 @@ TEST_F(AttributeSemanticsTest, ExtendedAttributes) {
   }
   EXPECT_ERRNO(ERANGE, set(longest + "n", "1"));
   EXPECT_ERRNO(E2BIG, set("user.large", value + "x"));
-  EXPECT_ERRNO(EOPNOTSUPP, set("system.posix_acl_access", value.substr(0, 44)));
-  EXPECT_ERRNO(EOPNOTSUPP, getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0));
+  EXPECT_ERRNO(EOPNOTSUPP, set("system.other", "1"));
   store.Remount();
   std::string found(value.size(), '\0');
   EXPECT_EQ(getxattr(path.c_str(), longest.c_str(), found.data(), found.size()),
@@ -320,6 +319,51 @@ TEST_F(AttributeSemanticsTest, Permissions) {
   ASSERT_EQ(chmod(Path("file").c_str(), 06777), 0);
   ASSERT_EQ(chown(Path("file").c_str(), kNobody, kNobody), 0);
   EXPECT_EQ(StatOf("file").st_mode & 07777, 0777u);
+}
+
+TEST_F(AttributeSemanticsTest, AccessControlLists) {
+  Paragraph("Access control lists");
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
+  auto& store = MountStore({"-o", "allow_other"});
+  // Of linux/posix_acl_xattr.h: version 2; owner rwx, user 65534 rw-, group ---, mask rwx, others
+  // ---.
+  const std::string list(
+      "\2\0\0\0"
+      "\1\0\7\0\xff\xff\xff\xff"
+      "\2\0\6\0\xfe\xff\0\0"
+      "\4\0\0\0\xff\xff\xff\xff"
+      "\x10\0\7\0\xff\xff\xff\xff"
+      "\x20\0\0\0\xff\xff\xff\xff",
+      44);
+  auto set = [&](const std::string& name, const char* kind) {
+    return setxattr(Path(name).c_str(), kind, list.data(), list.size(), 0);
+  };
+  auto open_file = [&](const std::string& name) {
+    return InAnotherProcess(kNobody, [&, path = Path(name)] {
+      return open(path.c_str(), O_RDWR) >= 0 ? 0 : errno;
+    });
+  };
+  WriteFile("file", "bytes");
+  ASSERT_EQ(chmod(Path("file").c_str(), 0600), 0);
+  EXPECT_EQ(open_file("file"), EACCES);
+  ASSERT_EQ(set("file", "system.posix_acl_access"), 0) << std::strerror(errno);
+  EXPECT_EQ(StatOf("file").st_mode & 0777, 0770u);
+  EXPECT_EQ(open_file("file"), 0);
+  ASSERT_EQ(chmod(Path("file").c_str(), 0700), 0);
+  EXPECT_EQ(open_file("file"), EACCES) << "chmod moves the mask";
+
+  ASSERT_EQ(mkdir(Path("directory").c_str(), 0755), 0);
+  ASSERT_EQ(set("directory", "system.posix_acl_default"), 0) << std::strerror(errno);
+  const mode_t umask_before = umask(0077);
+  Open("directory/file", O_CREAT | O_WRONLY, 0666);
+  umask(umask_before);
+  EXPECT_EQ(StatOf("directory/file").st_mode & 0777, 0660u);
+  EXPECT_EQ(open_file("directory/file"), 0);
+  store.Remount({"-o", "allow_other"});
+  EXPECT_EQ(open_file("directory/file"), 0);
+  EXPECT_EQ(open_file("file"), EACCES);
+  EXPECT_ERRNO(EACCES, set("file", "system.posix_acl_default"));
+  EXPECT_ERRNO(EINVAL, setxattr(Path("file").c_str(), "system.posix_acl_access", "x", 1, 0));
 }
 
 TEST_F(AttributeSemanticsTest, SizesForBuffers) {
