@@ -37,6 +37,25 @@ SpaceAllocator::SpaceAllocator(uint64_t capacity_blocks, uint64_t reserved_block
 
 Status SpaceAllocator::MarkAllocated(BlockRun run) {
   MutexLock lock(mu_);
+  return TakeExactlyLocked(run);
+}
+
+Status SpaceAllocator::Hold(BlockRun run) {
+  MutexLock lock(mu_);
+  TERRACE_TRY(TakeExactlyLocked(run));
+  held_blocks_ += run.count;
+  return {};
+}
+
+void SpaceAllocator::EndHold(BlockRun run) {
+  MutexLock lock(mu_);
+  TERRACE_ASSERT(held_blocks_ >= run.count);
+  held_blocks_ -= run.count;
+  allocated_blocks_ -= run.count;
+  InsertFreeLocked(run);
+}
+
+Status SpaceAllocator::TakeExactlyLocked(BlockRun run) {
   bool outside = run.count == 0 || run.first < reserved_blocks_ || run.first >= capacity_blocks_ ||
                  run.count > capacity_blocks_ - run.first;
   if (outside) {
@@ -126,7 +145,7 @@ void SpaceAllocator::Extend(uint64_t capacity_blocks) {
 SpaceAllocator::Counts SpaceAllocator::counts() const {
   MutexLock lock(mu_);
   return {.capacity_blocks = capacity_blocks_,
-          .free_blocks = free_blocks_,
+          .free_blocks = free_blocks_ + held_blocks_,
           .awaiting_blocks = awaiting_blocks_};
 }
 

@@ -9,7 +9,7 @@
 // Owner    io::Device owns it. Rebuilt from the extent records at start; never stored.
 // Threads  Public methods are thread-safe; mu_ is a leaf lock.
 // Cost     Logarithmic in the number of free runs, however fragmented the device is.
-// Errors   kNoSpace, kCorrupt (MarkAllocated of blocks that are taken or outside).
+// Errors   kNoSpace, kCorrupt (MarkAllocated and Hold of blocks that are taken or outside).
 //
 // Invariants (CheckInvariants(); tests/io/space_allocator_test.cc)
 //   ALLOC-1  Every block is in exactly one of: free, allocated, awaiting commit.
@@ -42,6 +42,9 @@ class SpaceAllocator {
 
   // Takes this very run: at start-up because an extent record says that it is in use.
   Status MarkAllocated(BlockRun run);
+  // Takes the run for a moment: it still counts as free.
+  Status Hold(BlockRun run);
+  void EndHold(BlockRun run);
   // Returns runs that sum up to count; one run when any free run is long enough.
   Result<std::vector<BlockRun>> Allocate(uint64_t count);
   // One run of `count` blocks, or nothing when no free run is long enough.
@@ -64,6 +67,7 @@ class SpaceAllocator {
   void CheckInvariants() const;
 
  private:
+  Status TakeExactlyLocked(BlockRun run) TERRACE_REQUIRES(mu_);
   std::optional<BlockRun> TakeRunLocked(uint64_t count) TERRACE_REQUIRES(mu_);
   void TakeLocked(BlockRun run) TERRACE_REQUIRES(mu_);
   void InsertFreeLocked(BlockRun run) TERRACE_REQUIRES(mu_);
@@ -81,6 +85,7 @@ class SpaceAllocator {
   uint64_t cursor_ TERRACE_GUARDED_BY(mu_) = 0;  // where the last run ended
   uint64_t capacity_blocks_ TERRACE_GUARDED_BY(mu_) = 0;
   uint64_t free_blocks_ TERRACE_GUARDED_BY(mu_) = 0;
+  uint64_t held_blocks_ TERRACE_GUARDED_BY(mu_) = 0;
   uint64_t allocated_blocks_ TERRACE_GUARDED_BY(mu_) = 0;  // reserved ones included
   uint64_t awaiting_blocks_ TERRACE_GUARDED_BY(mu_) = 0;
 };

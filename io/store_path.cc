@@ -235,14 +235,17 @@ Status SyncDirectory(const std::string& path) {
   return {};
 }
 
-// Makes a missing directory (0700) and those above it (as the umask says), durably.
+// Makes a missing directory (0700), durably. The one above it must be there: where it is missing, a
+// drive is probably not mounted, and the store would come to lie on another.
 Status MakeDirectory(const std::string& path) {
   std::error_code error;
   fs::path parent = fs::absolute(path, error).lexically_normal();
   if (!parent.has_filename()) parent = parent.parent_path();
   parent = parent.parent_path();
-  fs::create_directories(parent, error);
-  if (error) return FailErrno(error.value(), parent.string() + ": making the directory");
+  if (!fs::is_directory(parent, error)) {
+    return Fail(Errc::kNotFound, path + ": there is no directory " + parent.string() +
+                                     ": mount the drive, or make it");
+  }
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return FailErrno(errno, path + ": making the directory");
   }

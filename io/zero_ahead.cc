@@ -110,7 +110,7 @@ bool ZeroAhead::MayTakeSpace() {
 }
 
 bool ZeroAhead::WriteZeros(Device& device, BlockRun run) {
-  if (!device.space().MarkAllocated(run)) return true;  // taken meanwhile: look again
+  if (!device.space().Hold(run)) return true;  // taken meanwhile: look again
   Mutex mu;
   CondVar written;
   bool done = false;
@@ -126,7 +126,7 @@ bool ZeroAhead::WriteZeros(Device& device, BlockRun run) {
     MutexLock lock(mu);
     while (!done) written.Wait(mu);
   }
-  device.space().FreeUncommitted(run);
+  device.space().EndHold(run);
   if (!result) {
     device.counters().errors++;
     LogWarning(Describe(result.error()) + ": no more zeros are written ahead there");

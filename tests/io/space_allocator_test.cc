@@ -99,6 +99,19 @@ TEST(SpaceAllocator, MarkAllocatedRefusesWhatIsTakenOrOutside) {
 }
 
 // ALLOC-2.
+TEST(SpaceAllocator, WhatIsHeldCountsAsFreeAndIsNotHandedOut) {
+  SpaceAllocator space(100, 10);
+  ASSERT_TRUE(space.Hold({20, 10}).has_value());
+  EXPECT_EQ(space.counts().free_blocks, 90u);
+  EXPECT_EQ(space.Hold({25, 10}).error().code, Errc::kCorrupt);
+  EXPECT_FALSE(space.Allocate(81).has_value());
+  ASSERT_TRUE(space.Allocate(80).has_value());
+  space.CheckInvariants();
+  space.EndHold({20, 10});
+  EXPECT_EQ(space.Allocate(10).value(), (std::vector<BlockRun>{{20, 10}}));
+  space.CheckInvariants();
+}
+
 TEST(SpaceAllocator, WhatAwaitsACommitIsNotHandedOutBeforeItsRelease) {
   SpaceAllocator space(100, 0);
   ASSERT_TRUE(space.Allocate(100).has_value());

@@ -5,13 +5,11 @@
 
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "base/log.h"
 #include "io/store_layout.h"
-#include "mount/options.h"
 #include "tools/report.h"
 #include "tools/verbs/verbs.h"
 
@@ -29,7 +27,6 @@ Examples:
 
 struct Arguments {
   std::vector<std::string> stores;
-  std::optional<std::string> store_size;
   bool force = false;
 };
 
@@ -37,16 +34,7 @@ int RunFormat(const Arguments& arguments) {
   io::StoreOptions options;
   options.paths = arguments.stores;
   options.force = arguments.force;
-  if (arguments.store_size) {
-    Result<uint64_t> size = ParseSize(*arguments.store_size);
-    Status checked =
-        size ? mount::CheckStoreSize(*size) : Status(tl::make_unexpected(size.error()));
-    if (!checked) {
-      return FailVerb(Wrap(checked.error(), "--store-size " + *arguments.store_size).value(),
-                      kExitUsage);
-    }
-    options.store_size_bytes = *size;
-  }
+  SetLogLevel(LogLevel::kWarning);  // what is done is printed below
   Result<io::StoreId> store_id = io::FormatStore(options);
   if (!store_id) {
     return FailVerb(store_id.error(),
@@ -67,9 +55,6 @@ void AddFormatVerb(CLI::App& app, int* exit_code) {
       ->type_name("PATH")
       ->allow_extra_args(false)
       ->required();
-  verb->add_option("--store-size", arguments->store_size,
-                   "the most each directory store may grow to (90 % of the free space)")
-      ->type_name("SIZE");
   verb->add_flag("--force", arguments->force, "overwrite what is there");
   verb->footer(kFooter);
   verb->callback([arguments, exit_code] { *exit_code = RunFormat(*arguments); });
