@@ -3,9 +3,9 @@
 
 // Recovery: what a mount does with a store before it serves it.
 //
-// Role     Checks that the metadata belongs to the devices, settles open conditions, rebuilds the
-//          devices' free space from the extent records (they are the only truth), and lists the
-//          orphans that the last mount left. After a clean unmount the same steps find nothing
+// Role     Checks that the metadata belongs to the devices, rebuilds the devices' free space from
+//          the extent records (they are the only truth), and lists the orphans that the last
+//          mount left. After a clean unmount the same steps find nothing
 //          to settle.
 // Threads  Start-up only.
 // Errors   kInvalid (metadata of another store: both ids named), kCorrupt (a record that does

@@ -46,7 +46,7 @@ constexpr size_t kPiecesMax = IOV_MAX;  // pieces in one entry
 constexpr unsigned kStallsMax = 16;     // completions in a row that moved nothing
 constexpr unsigned kSubmitTries = 1u << 20;
 // What a growing file leaves free for others on its file system: this, or 1/32 of it if less.
-constexpr uint64_t kHostReserveBytes = 256 * kMiB;
+constexpr uint64_t kGrowReserveBytes = 256 * kMiB;
 
 enum class Operation : uint8_t { kRead, kWrite, kSync };
 
@@ -318,7 +318,7 @@ uint64_t UringFile::room_bytes() const {
   if (is_block_device_ || ::fstatvfs(fd_, &info) != 0) return 0;
   uint64_t total = info.f_blocks * info.f_frsize;
   uint64_t available = info.f_bavail * info.f_frsize;
-  uint64_t reserve = std::min(kHostReserveBytes, total / 32);
+  uint64_t reserve = std::min(kGrowReserveBytes, total / 32);
   return available > reserve ? available - reserve : 0;
 }
 

@@ -43,7 +43,7 @@ ConnectionMode ChooseConnectionMode(CacheChoice choice, const HostAbilities& hos
 struct OpenFacts {
   int flags = 0;  // of open(2)
   uint64_t size_bytes = 0;
-  bool likely_mapped = false;  // its pages were faulted before, or its name says so
+  bool likely_mapped = false;  // its pages were faulted before
 };
 
 // The handles of the inode that are open already.

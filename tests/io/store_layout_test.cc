@@ -96,7 +96,12 @@ class StoreLayout : public ::testing::Test {
 };
 
 TEST_F(StoreLayout, AMissingPathBecomesAStoreAndIsFoundAgain) {
-  std::string deep = directory_ / "x/y/store";
+  const std::string deep = directory_ / "x/store";
+  Result<OpenedStore> too_early = OpenStore(Options({deep}));
+  ASSERT_FALSE(too_early.has_value()) << "the drive that should be at x is not mounted";
+  EXPECT_NE(too_early.error().context.find("no directory"), std::string::npos);
+  EXPECT_FALSE(fs::exists(directory_ / "x"));
+  fs::create_directory(directory_ / "x");
   StoreId id;
   {
     Result<OpenedStore> store = OpenStore(Options({deep}));

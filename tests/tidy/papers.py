@@ -16,7 +16,7 @@ _NOT_INVARIANTS = frozenset("ASCII AVX BSD CRC CVE EOF GPL IEEE ISO LGPL MD RAID
                             "UTF XXH XXH3 XXH128".split())
 INVARIANTS_DOC = "docs/invariants.md"
 METRICS_DOC = "docs/metrics.md"
-METRICS_HEADER = "base/metric_names.h"
+METRICS_SOURCE = "mount/status_json.cc"
 
 
 def check(tree):
@@ -147,25 +147,26 @@ def _citations(tree):
 
 
 def _metrics(tree):
-    """String literals of base/metric_names.h and first cells of the tables of docs/metrics.md."""
-    in_header, in_doc = {}, {}
-    if tree.exists(METRICS_HEADER):
-        file = tree.cpp_by_path[METRICS_HEADER]
+    """Names of the JSON in mount/status_json.cc and first cells of the table of docs/metrics.md."""
+    in_source, in_doc = {}, {}
+    if tree.exists(METRICS_SOURCE):
+        file = tree.cpp_by_path[METRICS_SOURCE]
         for number, (code, line) in enumerate(zip(file.code.splitlines(), file.lines), 1):
-            for match in re.finditer(r'"([a-z][a-z0-9_.]*)"', line):
-                if code[match.start()] == '"':
-                    in_header.setdefault(match.group(1), number)
+            for match in re.finditer(r'\{"([a-z][a-z0-9_]*)",', line):
+                if code[match.start()] == "{":
+                    in_source.setdefault(match.group(1), number)
     if tree.exists(METRICS_DOC):
         for number, line in enumerate(tree.read(METRICS_DOC).splitlines(), 1):
-            match = re.match(r"\s*\|\s*`([a-z][a-z0-9_.]*)`\s*\|", line)
-            if match:
-                in_doc.setdefault(match.group(1), number)
-    for name in sorted(in_header.keys() - in_doc.keys()):
-        yield Finding(METRICS_HEADER, in_header[name], "metric", f"{METRICS_DOC} lacks {name}",
-                      "add a row that begins with the name in backquotes")
-    for name in sorted(in_doc.keys() - in_header.keys()):
-        yield Finding(METRICS_DOC, in_doc[name], "metric", f"{METRICS_HEADER} lacks {name}",
+            match = re.match(r"\s*\|\s*`((?:\.[a-z][a-z0-9_]*(?:\[\])?)+)`\s*\|", line)
+            for name in re.findall(r"[a-z][a-z0-9_]*", match.group(1)) if match else ():
+                in_doc.setdefault(name, number)
+    for name in sorted(in_source.keys() - in_doc.keys()):
+        yield Finding(METRICS_SOURCE, in_source[name], "metric", f"{METRICS_DOC} lacks {name}",
+                      "add a row that begins with the path, as `.dram.hits`, in backquotes")
+    for name in sorted(in_doc.keys() - in_source.keys()):
+        yield Finding(METRICS_DOC, in_doc[name], "metric", f"{METRICS_SOURCE} lacks {name}",
                       "remove the row, or add the name there")
+
 
 
 def _readmes(tree):

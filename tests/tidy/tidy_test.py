@@ -338,12 +338,13 @@ class Papers(Case):
                           "invariant", "cache/pool.h", 6, "names no test")
 
     def test_metrics(self):
-        names = {"base/metric_names.h": HEADER + '// "old_name"\nconst char* kA = "reads_total";\n',
-                 **added("base/CMakeLists.txt", "add(metric_names.h)\n")}
-        doc = "# Metrics\n\n| name | says |\n| `reads_total` | reads |\n"
+        source = LICENCE + '// {"old_name", 1}\nstatic const Json kA = {{"reads", 1}};\n'
+        names = {"mount/status_json.cc": source,
+                 **added("mount/CMakeLists.txt", "add(status_json.cc)\n")}
+        doc = "# Metrics\n\n| name | says |\n| `.reads` | reads |\n"
         self.assert_clean({**names, "docs/metrics.md": doc})
-        self.assert_found(names, "metric", "base/metric_names.h", 5)
-        self.assert_found({**names, "docs/metrics.md": doc + "| `writes_total` | |\n"},
+        self.assert_found(names, "metric", "mount/status_json.cc", 4)
+        self.assert_found({**names, "docs/metrics.md": doc + "| `.writes` | |\n"},
                           "metric", "docs/metrics.md", 5)
 
     def test_readmes(self):
