@@ -224,11 +224,7 @@ bool ExtentCache::EvictOne() {
 
 // Each takes memory beside the pool, however small it is.
 void ExtentCache::KeepToCount() {
-  auto too_many = [this] {
-    MutexLock lock(mu_);
-    return resident_count_ > resident_count_max_;
-  };
-  while (too_many() && EvictOne()) {
+  while (resident_count_.load(std::memory_order_relaxed) > resident_count_max_ && EvictOne()) {
   }
 }
 

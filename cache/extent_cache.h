@@ -158,8 +158,8 @@ class ExtentCache {
   BufferPool& pool_;
   io::ExtentStore& store_;
   // Constant after construction.
-  const uint64_t resident_count_max_;   // clean extents in DRAM
-  const uint64_t read_bytes_max_;  // of the buffers that one read takes at a time
+  const uint64_t resident_count_max_;  // clean extents in DRAM
+  const uint64_t read_bytes_max_;      // of the buffers that one read takes at a time
   std::function<void()> make_room_;
   DirtySet dirty_;
 
@@ -169,7 +169,7 @@ class ExtentCache {
   uint64_t room_epoch_ TERRACE_GUARDED_BY(mu_) = 0;  // rises whenever memory may have come free
   uint32_t room_waiters_ TERRACE_GUARDED_BY(mu_) = 0;
   EvictionPolicy policy_ TERRACE_GUARDED_BY(mu_);
-  uint64_t resident_count_ TERRACE_GUARDED_BY(mu_) = 0;  // linked there
+  std::atomic<uint64_t> resident_count_{0};  // linked there; changes under mu_
   std::unordered_map<ExtentId, Extent*> by_id_ TERRACE_GUARDED_BY(mu_);
   std::unordered_map<Extent*, Fetch> fetches_ TERRACE_GUARDED_BY(mu_);
   // Reads from devices whose completion may still hold extents.

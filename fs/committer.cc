@@ -4,6 +4,7 @@
 #include "fs/committer.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "base/assert.h"
@@ -22,8 +23,8 @@ constexpr size_t kInodesPerBatchMax = InodeLocks::kInodesMax;
 
 }  // namespace
 
-// The inodes that one batch commits. Locked in ascending order from construction to destruction;
-// dynamic locking is beyond what the compiler's analysis can follow.
+// The inodes that one batch commits, locked from LockAll on; what touches them is beyond what the
+// compiler's analysis can follow.
 struct Committer::Group {
   struct Member {
     InodeRef inode;
@@ -33,26 +34,16 @@ struct Committer::Group {
     bool fragmented = false;
   };
 
-  ~Group() { UnlockAll(); }
-  // Leaves out inodes that were freed: nothing of them is named any more, and their record must
-  // not come back.
-  void LockAll() TERRACE_NO_THREAD_SAFETY_ANALYSIS {
-    std::vector<Member> living;
-    for (Member& member : members) {
-      member.inode->mu.Lock();
-      if (member.inode->data != nullptr) {
-        living.push_back(std::move(member));
-      } else {
-        member.inode->mu.Unlock();
-      }
-    }
-    members = std::move(living);
-    locked = true;
+  void LockAll() {
+    std::vector<InodeRef> inodes;
+    for (const Member& member : members) inodes.push_back(member.inode);
+    locks.emplace(std::move(inodes));
   }
-  void UnlockAll() TERRACE_NO_THREAD_SAFETY_ANALYSIS {
-    if (!locked) return;
-    for (Member& member : members) member.inode->mu.Unlock();
-    locked = false;
+  // Inodes that were freed: nothing of them is named any more, and their record must not come back.
+  void LeaveOutFreed() TERRACE_NO_THREAD_SAFETY_ANALYSIS {
+    std::erase_if(members, [](const Member& member) TERRACE_NO_THREAD_SAFETY_ANALYSIS {
+      return member.inode->data == nullptr;
+    });
   }
 
   // Adds what the inode's maps still name of its extents to its committed map.
@@ -71,7 +62,7 @@ struct Committer::Group {
   ExtentDeltas deltas;
   ExtentDeltas::Retired retired;
   std::vector<Condition> closed;
-  bool locked = false;
+  std::optional<InodeLocks> locks;
 };
 
 namespace {
@@ -155,9 +146,6 @@ void Committer::Group::NoteDurable(Member& member, const std::vector<cache::Exte
     break;
   }
   member.durable = std::max(member.durable, inode.record.durable_sequence);
-  if (member.durable >= inode.data->promised) {  // COMMIT-3: also where the file ends in a hole
-    member.durable_size = std::max(member.durable_size, inode.data->promised_size_bytes);
-  }
   if (member.durable == inode.data_sequence) member.durable_size = inode.record.size_bytes;
   member.durable_size = std::min(member.durable_size, inode.record.size_bytes);
 }
@@ -199,6 +187,7 @@ Status Committer::CommitGroup(std::span<const InodeExtents> inodes,
     group.members.push_back({std::move(inode), &indexes, {}, 0, false});
   }
   group.LockAll();
+  group.LeaveOutFreed();
   for (Group::Member& member : group.members) {
     TERRACE_TRY(group.EditMap(member, meta_, extents, named));
     group.NoteDurable(member, extents);
@@ -215,7 +204,7 @@ Status Committer::CommitGroup(std::span<const InodeExtents> inodes,
     return written;
   }
   group.Apply(extents);
-  group.UnlockAll();
+  group.locks.reset();
   Announce(group);
   return {};
 }

@@ -72,7 +72,6 @@ struct FileData {
   UndurableExtents undurable;
   ReplacedBytes replaced;
   Sequence promised;  // the last change that an fsync, done or under way, covers
-  uint64_t promised_size_bytes = 0;  // and the size that it covers: the end may be a hole
   uint32_t reader_count = 0;
   uint32_t writer_count = 0;
   bool pages_were_mapped = false;

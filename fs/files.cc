@@ -177,7 +177,6 @@ Result<std::vector<cache::ExtentRef>> Files::PrepareSync(InodeId id) {
       }
       extents = data->CollectUndurable();
       data->promised = inode->data_sequence;
-      data->promised_size_bytes = inode->record.size_bytes;
     }
     TERRACE_ASSIGN_OR_RETURN(closed, SettleLocked(*inode));
   }

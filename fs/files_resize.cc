@@ -52,7 +52,6 @@ Result<Attributes> Files::TruncateLocked(Inode& inode, uint64_t size_bytes, bool
     inode.durable_size_bytes = durable_before;
     return tl::unexpected<Error>(written.error());
   }
-  data->promised_size_bytes = std::min(data->promised_size_bytes, size_bytes);
   return inode.AttributesLocked();
 }
 

@@ -5,7 +5,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "base/log.h"
@@ -39,20 +38,17 @@ struct InodeFreer::Batch {
 };
 
 std::vector<InodeId> InodeFreer::FreeSome(std::span<const InodeId> inodes) {
-  std::vector<InodeId> left;
-  Result<std::vector<InodeId>> done = FreeSomeOf(inodes);
-  if (done) {
-    std::copy_if(inodes.begin(), inodes.end(), std::back_inserter(left), [&](InodeId inode) {
-      return std::find(done->begin(), done->end(), inode) == done->end();
-    });
-  } else if (inodes.size() == 1) {
-    LogFailure(inodes.front(), done.error());
-  } else {  // one that fails does not keep the others
-    for (InodeId inode : inodes) {
-      for (InodeId one : FreeSome({&inode, 1})) left.push_back(one);
-    }
+  Result<std::vector<InodeId>> left = FreeSomeOf(inodes);
+  if (left) return *std::move(left);
+  if (inodes.size() == 1) {
+    LogFailure(inodes.front(), left.error());
+    return {};
   }
-  return left;
+  std::vector<InodeId> all_left;  // one that fails does not keep the others
+  for (const InodeId& inode : inodes) {
+    for (InodeId one : FreeSome({&inode, 1})) all_left.push_back(one);
+  }
+  return all_left;
 }
 
 std::vector<InodeRef> InodeFreer::LoadAll(std::span<const InodeId> inodes) {
@@ -101,7 +97,7 @@ Result<std::vector<InodeId>> InodeFreer::FreeSomeOf(std::span<const InodeId> ino
     TERRACE_NO_THREAD_SAFETY_ANALYSIS {
   Batch batch;
   ExtentDeltas::Retired retired;
-  std::vector<InodeId> done(inodes.begin(), inodes.end());
+  std::vector<InodeId> left;
   {
     InodeLocks locks(LoadAll(inodes));
     std::vector<Inode*> begun;
@@ -112,7 +108,7 @@ Result<std::vector<InodeId>> InodeFreer::FreeSomeOf(std::span<const InodeId> ino
       if (all) {
         batch.freed.push_back(inode->id);
       } else {
-        std::erase(done, inode->id);
+        left.push_back(inode->id);
       }
     }
     TERRACE_ASSIGN_OR_RETURN(retired, batch.deltas.Emit(meta_, batch.meta));
@@ -126,7 +122,7 @@ Result<std::vector<InodeId>> InodeFreer::FreeSomeOf(std::span<const InodeId> ino
   batch.dropped.clear();
   for (const auto& [extent, record] : retired) cache_.Retire(extent, record);
   for (InodeId inode : batch.freed) inodes_.Drop(inode);
-  return done;
+  return left;
 }
 
 }  // namespace terrace::fs

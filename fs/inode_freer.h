@@ -29,14 +29,14 @@ class InodeFreer {
       : meta_(meta), inodes_(inodes), conditions_(conditions), cache_(cache) {}
 
   // Frees a bounded part in one batch. Requires: no repetitions, at most kInodesMax. Returns: those
-  // of which something is left, in their order. Errors are logged; the orphan table still lists the
+  // of which something is left, in any order. Errors are logged; the orphan table still lists the
   // inode then, and the next mount goes on.
   std::vector<InodeId> FreeSome(std::span<const InodeId> inodes);
 
  private:
   struct Batch;
 
-  // Returns: the inodes that are done with. Errors: nothing of any of them was freed.
+  // As FreeSome. Errors: nothing of any of them was freed.
   Result<std::vector<InodeId>> FreeSomeOf(std::span<const InodeId> inodes);
   std::vector<InodeRef> LoadAll(std::span<const InodeId> inodes);
   bool IsNeededLocked(const Inode& inode) TERRACE_REQUIRES(inode.mu);

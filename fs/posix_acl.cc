@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/assert.h"
 #include "base/bytes.h"
 
 namespace terrace::fs {
@@ -63,28 +62,26 @@ std::string PosixAcl::Encode() const {
   return bytes;
 }
 
-const PosixAcl::Entry& PosixAcl::ShownAsGroup() const {
-  auto of = [this](Tag tag) {
-    return std::find_if(entries_.begin(), entries_.end(),
-                        [&](const Entry& entry) { return entry.tag == tag; });
+size_t PosixAcl::ShownAsGroup() const {
+  auto index_of = [this](Tag tag) {
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return entry.tag == tag; });
+    return static_cast<size_t>(found - entries_.begin());
   };
-  const auto mask = of(Tag::kMask);
-  if (mask != entries_.end()) return *mask;
-  const auto group = of(Tag::kGroup);
-  TERRACE_ASSERT(group != entries_.end());
-  return *group;
+  const size_t mask = index_of(Tag::kMask);
+  return mask < entries_.size() ? mask : index_of(Tag::kGroup);
 }
 
 uint32_t PosixAcl::ModeBits() const {
   // Owner first, others last: Check saw to it.
   const uint32_t owner = entries_.front().permissions;
   const uint32_t other = entries_.back().permissions;
-  return owner << 6 | uint32_t{ShownAsGroup().permissions} << 3 | other;
+  return owner << 6 | uint32_t{entries_[ShownAsGroup()].permissions} << 3 | other;
 }
 
 void PosixAcl::SetModeBits(uint32_t mode) {
   entries_.front().permissions = static_cast<uint16_t>(mode >> 6 & 7);
-  const_cast<Entry&>(ShownAsGroup()).permissions = static_cast<uint16_t>(mode >> 3 & 7);
+  entries_[ShownAsGroup()].permissions = static_cast<uint16_t>(mode >> 3 & 7);
   entries_.back().permissions = static_cast<uint16_t>(mode & 7);
 }
 

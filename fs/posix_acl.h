@@ -52,8 +52,8 @@ class PosixAcl {
   static constexpr size_t kModeEntries = 3;
 
   Status Check() const;
-  // The entry that stat shows as the group's.
-  const Entry& ShownAsGroup() const;
+  // Which entry stat shows as the group's.
+  size_t ShownAsGroup() const;
 
   std::vector<Entry> entries_;
 };

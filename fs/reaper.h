@@ -24,7 +24,7 @@ namespace terrace::fs {
 
 class Reaper {
  public:
-  // Frees a bounded part of the inodes, and returns those of which something is left, in order.
+  // Frees a bounded part of the inodes, and returns those of which something is left.
   using FreeSome = std::function<std::vector<InodeId>(std::span<const InodeId> inodes)>;
   // batch_max: how many inodes free_some takes at a time.
   Reaper(FreeSome free_some, size_t batch_max);

@@ -51,8 +51,7 @@ void SpaceAllocator::EndHold(BlockRun run) {
   MutexLock lock(mu_);
   TERRACE_ASSERT(held_blocks_ >= run.count);
   held_blocks_ -= run.count;
-  allocated_blocks_ -= run.count;
-  InsertFreeLocked(run);
+  GiveBackLocked(run);
 }
 
 Status SpaceAllocator::TakeExactlyLocked(BlockRun run) {
@@ -96,6 +95,10 @@ std::optional<BlockRun> SpaceAllocator::AllocateRun(uint64_t count) {
 
 void SpaceAllocator::FreeUncommitted(BlockRun run) {
   MutexLock lock(mu_);
+  GiveBackLocked(run);
+}
+
+void SpaceAllocator::GiveBackLocked(BlockRun run) {
   TERRACE_ASSERT(run.first >= reserved_blocks_);
   TERRACE_ASSERT(run.end() <= capacity_blocks_);
   TERRACE_ASSERT(allocated_blocks_ >= run.count);

@@ -68,6 +68,8 @@ class SpaceAllocator {
 
  private:
   Status TakeExactlyLocked(BlockRun run) TERRACE_REQUIRES(mu_);
+  // Allocated blocks become free at once.
+  void GiveBackLocked(BlockRun run) TERRACE_REQUIRES(mu_);
   std::optional<BlockRun> TakeRunLocked(uint64_t count) TERRACE_REQUIRES(mu_);
   void TakeLocked(BlockRun run) TERRACE_REQUIRES(mu_);
   void InsertFreeLocked(BlockRun run) TERRACE_REQUIRES(mu_);

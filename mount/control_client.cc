@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -102,16 +103,11 @@ Status ControlClient::EvictDram() {
 bool ServesAMount(pid_t pid) {
   Result<std::vector<MountEntry>> table = ReadMountTable();
   if (!table) return false;
-  for (const MountEntry& mount : *table) {
-    if (!mount.IsTerrace()) continue;
-    for (const std::string& directory : RuntimeDirectoriesOf(mount.owner)) {
-      Result<LineSocket> socket = ConnectTo(directory + "/" + SocketName(mount));
-      if (!socket) continue;
-      Result<LineSocket::Peer> peer = socket->GetPeer();
-      if (peer && peer->pid == pid) return true;
-    }
-  }
-  return false;
+  return std::any_of(table->begin(), table->end(), [pid](const MountEntry& mount) {
+    if (!mount.IsTerrace()) return false;
+    Result<ControlClient> client = ControlClient::Connect(mount);
+    return client && client->engine_pid() == pid;
+  });
 }
 
 }  // namespace terrace::mount

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "mount/mount_table.h"
 #include "mount/session.h"
+#include "mount/settings.h"
 
 namespace terrace::mount {
 
@@ -34,11 +35,7 @@ void PrintMessage(fuse_log_level, const char* format, va_list arguments) {
 }
 
 std::string OptionText(const SessionOptions& options) {
-  std::string text = "default_permissions,fsname=";
-  for (char letter : options.source) {
-    if (letter == ',' || letter == '\\') text += '\\';
-    text += letter;
-  }
+  std::string text = "default_permissions,fsname=" + EscapeOption(options.source);
   if (!options.plain_type) text += ",subtype=" + std::string(kMountSubtype);
   if (options.allow_other) text += ",allow_other";
   if (options.read_only) text += ",ro";

@@ -234,29 +234,39 @@ Status ApplyOne(const RawSetting& raw, MountConfig& config) {
 
 }  // namespace
 
-std::vector<RawSetting> ParseOptionList(std::string_view text) {
-  std::vector<RawSetting> settings;
-  std::string item;
-  auto finish = [&] {
-    if (!item.empty()) {
-      size_t equals = item.find('=');
-      bool alone = equals == std::string::npos;
-      settings.push_back({.name = item.substr(0, equals),
-                          .value = alone ? "true" : item.substr(equals + 1),
-                          .origin = "-o"});
-    }
-    item.clear();
-  };
+std::vector<std::string> SplitOptionList(std::string_view text) {
+  std::vector<std::string> items(1);
   for (size_t i = 0; i < text.size(); i++) {
     if (text[i] == '\\' && i + 1 < text.size()) {
-      item += text[++i];
+      items.back() += text[++i];
     } else if (text[i] == ',') {
-      finish();
+      items.emplace_back();
     } else {
-      item += text[i];
+      items.back() += text[i];
     }
   }
-  finish();
+  std::erase(items, "");
+  return items;
+}
+
+std::string EscapeOption(std::string_view item) {
+  std::string escaped;
+  for (char letter : item) {
+    if (letter == ',' || letter == '\\') escaped += '\\';
+    escaped += letter;
+  }
+  return escaped;
+}
+
+std::vector<RawSetting> ParseOptionList(std::string_view text) {
+  std::vector<RawSetting> settings;
+  for (const std::string& item : SplitOptionList(text)) {
+    const size_t equals = item.find('=');
+    const bool alone = equals == std::string::npos;
+    settings.push_back({.name = item.substr(0, equals),
+                        .value = alone ? "true" : item.substr(equals + 1),
+                        .origin = "-o"});
+  }
   return settings;
 }
 

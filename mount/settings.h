@@ -26,6 +26,10 @@ struct RawSetting {
 
 // Splits "cache=auto,ro,log=a\,b"; a name alone means "true".
 std::vector<RawSetting> ParseOptionList(std::string_view text);
+// The items of a list: "a=1,b\\,c" is "a=1" and "b,c". Empty ones are left out.
+std::vector<std::string> SplitOptionList(std::string_view text);
+// The way back: an item as it stands in a list.
+std::string EscapeOption(std::string_view item);
 
 // The TOML file at `path`. Errors: kNotFound, kInvalid with file and line.
 Result<std::vector<RawSetting>> ReadSettingsFile(const std::string& path);

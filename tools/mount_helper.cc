@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "mount/settings.h"
+
 namespace terrace::tools {
 
 namespace {
@@ -19,28 +21,13 @@ bool IsForMountItself(std::string_view option) {
 // The list without those, and whether it asks for a remount.
 std::string FilterOptions(std::string_view list, bool& remount) {
   std::string kept;
-  for (size_t begin = 0; begin <= list.size();) {
-    size_t end = begin;
-    while (end < list.size() && list[end] != ',') end += list[end] == '\\' ? 2 : 1;
-    end = std::min(end, list.size());
-    const std::string_view option = list.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& option : mount::SplitOptionList(list)) {
     if (option == "remount") remount = true;
-    if (option.empty() || option == "remount" || IsForMountItself(option)) continue;
+    if (option == "remount" || IsForMountItself(option)) continue;
     if (!kept.empty()) kept += ',';
-    kept += option;
+    kept += mount::EscapeOption(option);
   }
   return kept;
-}
-
-// As one item of an option list.
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (char letter : text) {
-    if (letter == ',' || letter == '\\') escaped += '\\';
-    escaped += letter;
-  }
-  return escaped;
 }
 
 }  // namespace
@@ -81,7 +68,7 @@ Result<MountHelperCall> ParseMountHelperCall(std::span<const std::string> argume
   }
   call.arguments = {"mount", "-o", "suid,dev"};
   if (!names[0].empty() && names[0] != "none") {
-    call.arguments.insert(call.arguments.end(), {"-o", "source=" + Escaped(names[0])});
+    call.arguments.insert(call.arguments.end(), {"-o", "source=" + mount::EscapeOption(names[0])});
   }
   if (!options.empty()) call.arguments.insert(call.arguments.end(), {"-o", options});
   call.arguments.push_back(names[1]);

@@ -108,15 +108,15 @@ def end_on_signal(number, _frame):
     sys.exit(128 + number)  # by way of the clean-up
 
 
-def run_child(client, base):
+def run_child(name, command, base, seconds_max=None):
+    """Runs the command with its files below base; removes what is left. Returns: its exit code."""
     signal.signal(signal.SIGTERM, end_on_signal)
     environment = dict(os.environ, TERRACE_TEST_DIR=str(base), TMPDIR=str(base))
-    child = subprocess.Popen([python_for(client), "-B", __file__, client, "--child"],
-                             env=environment)
+    child = subprocess.Popen(command, env=environment)
     try:
-        return child.wait(SECONDS_MAX)
+        return child.wait(seconds_max)
     except subprocess.TimeoutExpired:
-        print(f"clients.{client}: not done after {SECONDS_MAX} s", flush=True)
+        print(f"{name}: not done after {seconds_max} s", flush=True)
         child.kill()
         return 1
     finally:
@@ -125,7 +125,7 @@ def run_child(client, base):
         child.wait()
         left += clean_up(base)  # what a program of the child was just about to do
         if left and child.returncode in (0, SKIPPED):
-            sys.exit(f"clients.{client}: left behind: {', '.join(left)}")
+            sys.exit(f"{name}: left behind: {', '.join(left)}")
 
 
 def main():
@@ -137,10 +137,11 @@ def main():
     for program in PROGRAMS.get(client, []):
         if not shutil.which(program):
             skip(client, f"{program} is not installed")
-    python_for(client)
+    python = python_for(client)
     base = pathlib.Path(tempfile.mkdtemp(prefix=f"terrace-{client}.",
                                          dir=os.environ.get("TERRACE_TEST_DIR", "/var/tmp")))
-    code = run_child(client, base)
+    code = run_child(f"clients.{client}", [python, "-B", __file__, client, "--child"], base,
+                     SECONDS_MAX)
     sys.exit(code if code in (0, SKIPPED) else 1)
 
 

@@ -38,6 +38,17 @@ void ForEachSurvivingPrefix(const TestVolume::Options& options,
 
 size_t All(size_t unsynced) { return unsynced; }
 
+// A file that is not durable takes the name of one that is, and that nobody uses any more.
+void ReplaceByRename(TestVolume& volume, InodeId& inode) {
+  InodeId older = volume.Create("final");
+  ASSERT_TRUE(volume.Write(older, 0, PatternOf(1, 100'000)).has_value());
+  ASSERT_TRUE(volume.Sync(older).has_value());
+  inode = volume.Create("tmp");
+  ASSERT_TRUE(volume.Write(inode, 0, PatternOf(2, 5000)).has_value());
+  ASSERT_TRUE(volume.Rename("tmp", "final").has_value());
+  volume.names().Forget(older, 1);
+}
+
 TEST(FilesDurabilityTest, SyncKeepsDataSizeAndName) {  // COMMIT-3
   TestVolume volume({.device_count = 2});
   InodeId small = volume.Create("small");
@@ -319,13 +330,8 @@ TEST(FilesDurabilityTest, OverwrittenInPlaceEachBlockHasAValueItHad) {
 TEST(FilesDurabilityTest, UnlinkAfterRenameAndTruncateIsNotBusy) {
   for (bool punch : {false, true}) {
     TestVolume volume;
-    InodeId older = volume.Create("final");
-    ASSERT_TRUE(volume.Write(older, 0, PatternOf(1, 100'000)).has_value());
-    ASSERT_TRUE(volume.Sync(older).has_value());
-    InodeId inode = volume.Create("tmp");
-    ASSERT_TRUE(volume.Write(inode, 0, PatternOf(2, 5000)).has_value());
-    ASSERT_TRUE(volume.Rename("tmp", "final").has_value());
-    volume.names().Forget(older, 1);
+    InodeId inode;
+    ASSERT_NO_FATAL_FAILURE(ReplaceByRename(volume, inode));
     EXPECT_EQ(volume->GetStatus().open_conditions, 1u);
     AllocateRequest hole{.inode = inode, .size = 5000, .keep_size = true, .punch_hole = true};
     Status gone = punch ? volume.files().Allocate(hole)
@@ -341,13 +347,8 @@ TEST(FilesDurabilityTest, UnlinkAfterRenameAndTruncateIsNotBusy) {
 
 TEST(FilesDurabilityTest, PredecessorGoesWhenTheConditionCloses) {
   TestVolume volume;
-  InodeId older = volume.Create("final");
-  ASSERT_TRUE(volume.Write(older, 0, PatternOf(1, 100'000)).has_value());
-  ASSERT_TRUE(volume.Sync(older).has_value());
-  InodeId inode = volume.Create("tmp");
-  ASSERT_TRUE(volume.Write(inode, 0, PatternOf(2, 5000)).has_value());
-  ASSERT_TRUE(volume.Rename("tmp", "final").has_value());
-  volume.names().Forget(older, 1);
+  InodeId inode;
+  ASSERT_NO_FATAL_FAILURE(ReplaceByRename(volume, inode));
   EXPECT_EQ(volume.RowsOf(Table::kExtent), 1u);
   ASSERT_TRUE(volume.Sync(inode).has_value());
   volume.CheckConsistency();

@@ -14,8 +14,6 @@ import importlib
 import os
 import pathlib
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 
@@ -23,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "clients")]
 
 from mounted_store import missing_for_mounts  # noqa: E402
-from run_client import SKIPPED, clean_up, end_on_signal  # noqa: E402
+from run_client import SKIPPED, run_child  # noqa: E402
 
 MODES = ("passthrough", "writeback")
 
@@ -37,24 +35,6 @@ def find_judge(program):
     """The path of an outside judge, or None."""
     prefix = os.environ.get("TERRACE_PREFIX", "/opt/terrace")
     return shutil.which(program, path=f"{prefix}/judges/bin:{os.environ.get('PATH', '')}")
-
-
-def run_child(name, judge, mode, base):
-    signal.signal(signal.SIGTERM, end_on_signal)
-    environment = dict(os.environ, TERRACE_TEST_DIR=str(base), TMPDIR=str(base))
-    child = subprocess.Popen([sys.executable, "-B", __file__, judge, mode, "--child"],
-                             env=environment)
-    try:
-        code = child.wait()
-    finally:
-        child.kill()  # if it still runs; then nothing mounts behind our back
-        left = clean_up(base)
-        child.wait()
-        left += clean_up(base)
-    if left and code == 0:
-        print(f"posix.{name}: left behind: {', '.join(left)}", flush=True)
-        return 1
-    return code
 
 
 def main():
@@ -75,7 +55,8 @@ def main():
     base = pathlib.Path(tempfile.mkdtemp(prefix=f"terrace-{judge}.",
                                          dir=os.environ.get("TERRACE_TEST_DIR", "/var/tmp")))
     base.chmod(0o755)  # judges change to other users
-    sys.exit(0 if run_child(name, judge, mode, base) == 0 else 1)
+    command = [sys.executable, "-B", __file__, judge, mode, "--child"]
+    sys.exit(0 if run_child(f"posix.{name}", command, base) == 0 else 1)
 
 
 if __name__ == "__main__":
